@@ -149,6 +149,7 @@ class Workload {
                                   const std::map<std::string, std::string>& flags = {},
                                   const Inputs& inputs = {});
   const std::string& key() const;  // canonical: equal for equal work
+  std::string numerics() const;    // its level, as Inputs::numerics names it
   double flops() const;
   std::vector<TensorInfo> inputs() const;  // in the order programs take them
   std::vector<TensorInfo> outputs() const;

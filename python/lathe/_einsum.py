@@ -7,7 +7,7 @@ import contextvars
 import threading
 import warnings
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 from . import _native
 from ._arrays import arrays_of
@@ -17,7 +17,7 @@ from ._path import Pair, assumed_seconds, order_of
 from ._progress import Progress
 from ._subscripts import Contraction, parse
 from ._tune import _options, best_of, compile_workload, machine_of, tune_workload
-from ._workload import dtype_name, workload_of
+from ._workload import check_numerics, dtype_name, workload_of
 
 _COMPUTED = ("f32", "f64", "f16", "bf16", "i32", "i64")
 
@@ -145,18 +145,24 @@ def _text(terms: Sequence[str], result: str) -> str:
     return f"Y[{left}] = {over}{product}"
 
 
-def _program(
-    terms: tuple[str, ...], result: str, sizes: dict[str, int], dtype: str, threads: int
-) -> _Program:
+class _How(NamedTuple):
+    """In what type, with how many threads, and to which level of numerics it is computed."""
+
+    dtype: str
+    threads: int
+    numerics: str | None
+
+
+def _program(terms: tuple[str, ...], result: str, sizes: dict[str, int], how: _How) -> _Program:
     wanted = _tuning.get()
     database = wanted.database if wanted is not None else None
     shapes = tuple(tuple(sizes[letter] for letter in term) or (1,) for term in terms)
-    key = (terms, result, shapes, dtype, threads, database)
+    key = (terms, result, shapes, how, database)
     if key not in _programs:
         tensors = {f"X{n}": shape for n, shape in enumerate(shapes)}
-        types = dict.fromkeys(tensors, dtype)
-        workload = workload_of(_text(terms, result), tensors, types, (), None, None)
-        _programs[key] = _Program(workload, threads, database)
+        types = dict.fromkeys(tensors, how.dtype)
+        workload = workload_of(_text(terms, result), tensors, types, numerics=how.numerics)
+        _programs[key] = _Program(workload, how.threads, database)
     return _programs[key]
 
 
@@ -164,10 +170,10 @@ class _Plan:
     """What one call does: operands brought into order, then programs one after the other."""
 
     def __init__(
-        self, frame: Any, parsed: Contraction, arrays: list[Any], dtype: str, threads: int
+        self, frame: Any, parsed: Contraction, arrays: list[Any], how: _How
     ) -> None:
         self._frame = frame
-        self._sizes, self._dtype, self._threads = parsed.sizes, dtype, threads
+        self._sizes, self._how = parsed.sizes, how
         self._ways: list[tuple[tuple[int, ...], list[int] | None]] = []
         terms = [self._way(term, array) for term, array in zip(parsed.terms, arrays)]
         self._steps: list[tuple[tuple[int, ...], _Program]] = []
@@ -213,7 +219,7 @@ class _Plan:
             left.append(made)
 
     def _made(self, terms: tuple[str, ...], result: str) -> _Program:
-        return _program(terms, result, self._sizes, self._dtype, self._threads)
+        return _program(terms, result, self._sizes, self._how)
 
     def _cost(self, pair: Pair) -> float:
         first, second, result = pair
@@ -274,7 +280,10 @@ def _moves_only(parsed: Contraction) -> bool:
     return len(parsed.terms) == 1 and set(parsed.terms[0]) == set(parsed.result)
 
 
-def _planned(frame: Any, subscripts: str, arrays: list[Any], threads: int) -> Callable[..., Any]:
+def _planned(
+    frame: Any, subscripts: str, arrays: list[Any], threads: int, numerics: str | None
+) -> Callable[..., Any]:
+    check_numerics(numerics)
     parsed = parse(subscripts, [array.shape for array in arrays])
     dtype = dtype_name(arrays[0].dtype)
     if dtype not in _COMPUTED or 0 in parsed.sizes.values() or _moves_only(parsed):
@@ -287,7 +296,7 @@ def _planned(frame: Any, subscripts: str, arrays: list[Any], threads: int) -> Ca
             return out
 
         return by_framework
-    return _Plan(frame, parsed, arrays, dtype, threads)
+    return _Plan(frame, parsed, arrays, _How(dtype, threads, numerics))
 
 
 def _einsum(
@@ -295,6 +304,7 @@ def _einsum(
     *operands: Any,
     out: Any = None,
     threads: int = 1,
+    numerics: str | None = None,
     optimize: Any = None,
 ) -> Any:
     """``numpy.einsum`` by programs that Lathe found: ``einsum("ac,abc->cb", a, c)``.
@@ -304,6 +314,10 @@ def _einsum(
     on record. The first call of a shape compiles the best program on record, else the predicted
     one; in a ``tuning`` block it is tuned. Types that are not f64, f32, f16, bf16, i64 or i32, and
     what only moves elements, are left to the framework.
+
+    Rows are computed one by one, so that a large one, or a NaN in it, leaves others as they are.
+    With ``numerics="normwise"`` roundings may spread over whole matrices, as by Strassen's
+    algorithm.
 
     An operand that is not row-major under some order of its dimensions is copied. ``optimize`` is
     there for code that was written for NumPy; it changes nothing. Subscripts as lists of numbers,
@@ -319,12 +333,14 @@ def _einsum(
     frame = arrays_of(operands)
     arrays = [frame.take(operand) for operand in operands]
     if frame.needs_gradient(arrays):
+        check_numerics(numerics)
         return frame.einsum(subscripts, arrays)
     if len({array.dtype for array in arrays}) > 1:
         arrays = frame.common(arrays)
     block = _tuning.get()
     key = (
-        subscripts, threads, frame.name, arrays[0].dtype, block.database if block else None,
+        subscripts, threads, numerics, frame.name, arrays[0].dtype,
+        block.database if block else None,
         tuple((tuple(array.shape), frame.strides(array)) for array in arrays),
     )  # fmt: skip
     plan = _plans.get(key)
@@ -332,12 +348,12 @@ def _einsum(
         if len(_plans) >= _MOST:
             _plans.clear()
             _programs.clear()
-        plan = _plans[key] = _planned(frame, subscripts, arrays, threads)
+        plan = _plans[key] = _planned(frame, subscripts, arrays, threads, numerics)
     result = plan(arrays, out)
     if _blocks == 0 and generation == _generation and threads == 1 and isinstance(plan, _Plan):
         way = plan.short_way(arrays)
         if way is not None and all(a is o for a, o in zip(arrays, operands)):
-            einsum.remember(subscripts, operands, *way)
+            einsum.remember(subscripts, operands, numerics, *way)
     return result
 
 

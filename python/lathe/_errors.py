@@ -27,7 +27,8 @@ class Failed(Error, RuntimeError):
     """What was given fits, and still it failed: a file, the machine, a program."""
 
 
-_ARGUMENTS = {"db": "database", "time": "seconds"}  # what flags of the command are called here
+# What flags of the command are called here.
+_ARGUMENTS = {"db": "database", "time": "seconds", "range": "ranges"}
 
 
 def _argument(flag: re.Match[str]) -> str:

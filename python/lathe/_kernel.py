@@ -77,6 +77,14 @@ class Kernel(_native.Kernel):
         return self._workload.key if self._workload is not None else None
 
     @property
+    def numerics(self) -> str | None:
+        """How far roundings, NaN and infinity may spread: "componentwise", "local", "normwise".
+
+        None where the kernel was loaded: the library's header says it.
+        """
+        return self._workload.numerics if self._workload is not None else None
+
+    @property
     def trace(self) -> list[dict[str, Any]] | None:
         """The steps that lead from the naive loops to this program; None where it was loaded."""
         return json.loads(self._trace) if self._trace else None
@@ -153,7 +161,8 @@ class Kernel(_native.Kernel):
         inputs = ", ".join(map(text, self.inputs))
         outputs = ", ".join(map(text, self.outputs))
         threads = f", {self.threads} threads" if self.threads > 1 else ""
-        return f"<lathe.Kernel ({inputs}) -> {outputs}{threads}>"
+        numerics = f", numerics {self.numerics}" if self.numerics else ""
+        return f"<lathe.Kernel ({inputs}) -> {outputs}{threads}{numerics}>"
 
 
 _NUMPY = {

@@ -61,6 +61,8 @@ class Inputs:
     constants: list[str]
     max_error: float
     algorithm: str
+    numerics: str
+    ranges: dict[str, tuple[float, float]]
     def __init__(self) -> None: ...
 
 class Workload:
@@ -70,6 +72,8 @@ class Workload:
     def named(name: str, flags: dict[str, str], inputs: Inputs, /) -> Workload: ...
     @property
     def key(self) -> str: ...
+    @property
+    def numerics(self) -> str: ...
     @property
     def flops(self) -> float: ...
     @property
@@ -170,10 +174,17 @@ class Einsum:
         *operands: Any,
         out: Any = None,
         threads: int = 1,
+        numerics: str | None = None,
         optimize: Any = None,
     ) -> Any: ...
     def remember(
-        self, subscripts: str, operands: tuple[Any, ...], kernel: Kernel, orders: list[list[int]], /
+        self,
+        subscripts: str,
+        operands: tuple[Any, ...],
+        numerics: str | None,
+        kernel: Kernel,
+        orders: list[list[int]],
+        /,
     ) -> None: ...
     def forget(self) -> None: ...
 

@@ -52,6 +52,8 @@ class Search:
         database: str | None = None,
         max_error: float | None = None,
         algorithm: str | None = None,
+        numerics: str | None = None,
+        ranges: Mapping[str, tuple[float, float]] | None = None,
         options: Mapping[str, Any] | None = None,
         **named: Any,
     ) -> None:
@@ -64,12 +66,16 @@ class Search:
         self._recording = what if isinstance(what, Recording) else None
         if isinstance(what, Recording):
             self._machine.threads = what.threads
-            if named or dtypes or constants or max_error or algorithm or threads or database:
+            own_words = (named, dtypes, constants, max_error, algorithm, numerics, ranges)
+            if any(own_words) or threads or database:
                 raise invalid("a recording has its own workload and machine; give options only")
             self._workload = what._native.workload
             self._search = _native.Search.of_recording(what._native, own)
         else:
-            self._workload = workload_of(what, named, dtypes, constants, max_error, algorithm)
+            self._workload = workload_of(
+                what, named, dtypes, constants,
+                max_error=max_error, algorithm=algorithm, numerics=numerics, ranges=ranges,
+            )  # fmt: skip
             self._search = _native.Search.of_workload(self._workload, own)
         self.knobs: tuple[Knob, ...] = knobs_of(self._search)
 

@@ -103,6 +103,8 @@ def tune(
     cold_cache: bool = False,
     max_error: float | None = None,
     algorithm: str | None = None,
+    numerics: str | None = None,
+    ranges: Mapping[str, tuple[float, float]] | None = None,
     progress: bool | None = None,
     callback: Callable[[Progress], object] | None = None,
     options: Mapping[str, Any] | None = None,
@@ -119,6 +121,11 @@ def tune(
     ``constants`` names inputs that are known beforehand, as weights; those that are given as arrays
     are packed at once, and calls may leave them out.
 
+    ``numerics`` says how far roundings, NaN and infinity may spread: "componentwise", not at all;
+    "local", the default, among neighbouring results, as by Cook-Toom algorithms; "normwise", over
+    whole matrices, as by Strassen's. ``ranges={"X": (0, 1)}`` says between which numbers inputs
+    lie, for the checks.
+
     The run ends after ``trials`` programs or ``seconds``, at Ctrl-C with the best so far, or when
     ``callback``, which gets a Progress at least twice a second, raises. Every trial is kept in
     ``database`` (the user's, by default), so the same call later goes on. ``options`` are the
@@ -128,7 +135,10 @@ def tune(
     """
     machine = machine_of(threads, database, cold_cache=cold_cache)
     named = together(tensors, named)
-    workload = workload_of(what, named, dtypes, constants, max_error, algorithm)
+    workload = workload_of(
+        what, named, dtypes, constants,
+        max_error=max_error, algorithm=algorithm, numerics=numerics, ranges=ranges,
+    )  # fmt: skip
     given = {"trials": trials, "seconds": seconds, **(options or {})}
     kernel = tune_workload(workload, _options(machine, given), progress, callback)
     _give_constants(kernel, named)
@@ -146,6 +156,8 @@ def compile(
     database: str | None = None,
     max_error: float | None = None,
     algorithm: str | None = None,
+    numerics: str | None = None,
+    ranges: Mapping[str, tuple[float, float]] | None = None,
     check: bool = True,
     **named: Any,
 ) -> Kernel:
@@ -158,7 +170,10 @@ def compile(
     """
     machine = machine_of(threads, database)
     named = together(tensors, named)
-    workload = workload_of(what, named, dtypes, constants, max_error, algorithm)
+    workload = workload_of(
+        what, named, dtypes, constants,
+        max_error=max_error, algorithm=algorithm, numerics=numerics, ranges=ranges,
+    )  # fmt: skip
     if isinstance(schedule, list):
         schedule = json.dumps(schedule)
     kernel = compile_workload(workload, schedule, machine, check)

@@ -65,13 +65,31 @@ def together(
     return {**(tensors or {}), **named}
 
 
+def _pairs(ranges: Any) -> dict[str, tuple[float, float]]:
+    if not isinstance(ranges, Mapping):
+        raise invalid(f'ranges are given as {ranges!r}; give them by name, as {{"X": (0, 1)}}')
+    pairs = {}
+    for name, given in ranges.items():
+        try:
+            low, high = given
+            pairs[name] = (float(low), float(high))
+        except (TypeError, ValueError):
+            raise invalid(
+                f'the range of "{name}" is given as {given!r}; give two numbers, as (0, 1)'
+            ) from None
+    return pairs
+
+
 def workload_of(
     what: str,
     tensors: Mapping[str, Any],
-    dtypes: Mapping[str, Any] | None,
-    constants: Iterable[str],
-    max_error: float | None,
-    algorithm: str | None,
+    dtypes: Mapping[str, Any] | None = None,
+    constants: Iterable[str] = (),
+    *,
+    max_error: float | None = None,
+    algorithm: str | None = None,
+    numerics: str | None = None,
+    ranges: Mapping[str, tuple[float, float]] | None = None,
 ) -> _native.Workload:
     if not isinstance(what, str):
         raise invalid(f"what to compute is given as {type(what).__name__}; give a text")
@@ -81,6 +99,8 @@ def workload_of(
         raise invalid(f"max_error is {max_error}; give more than 0, or None for 2e-5")
     inputs.max_error = max_error or 0.0
     inputs.algorithm = algorithm or ""
+    inputs.numerics = numerics or ""
+    inputs.ranges = _pairs(ranges or {})
     types = {name: dtype_name(dtype) for name, dtype in (dtypes or {}).items()}
     if "[" not in what:  # an operator's name; its flags are what the command calls so
         inputs.dtypes = types
@@ -96,3 +116,9 @@ def workload_of(
     inputs.shapes = shapes
     inputs.dtypes = types
     return _native.Workload.parse(what, inputs)
+
+
+def check_numerics(level: str | None) -> None:
+    """Refuses what is no level of numerics."""
+    if level is not None:
+        workload_of("Y[i] = X[i]", {"X": (1,)}, numerics=level)

@@ -35,26 +35,40 @@ bool is_row_major(const DLTensor& tensor) {
   return true;
 }
 
-// The only keyword there may be. False if there is another, or an output that is copied to.
-bool take_out(PyObject* keywords, PyObject*& out) {
+bool is_taken(PyObject* out) {
+  View view;
+  return out != Py_None && view.look(out, "", true) && is_row_major(view.tensor());
+}
+
+// What may be told by keyword: an output, and the level of numerics. False if there is another
+// keyword, or an output that is copied to.
+bool take(PyObject* keywords, PyObject*& out, PyObject*& numerics) {
   if (keywords == nullptr || PyDict_Size(keywords) == 0) return true;
   out = PyDict_GetItemString(keywords, "out");
-  View view;
-  return PyDict_Size(keywords) == 1 && out != nullptr && out != Py_None &&
-         view.look(out, "", true) && is_row_major(view.tensor());
+  numerics = PyDict_GetItemString(keywords, "numerics");
+  const Py_ssize_t known = (out != nullptr ? 1 : 0) + (numerics != nullptr ? 1 : 0);
+  return PyDict_Size(keywords) == known && (out == nullptr || is_taken(out));
+}
+
+// Appends a text and its length. False if it is no text.
+bool add_text(std::string& key, PyObject* text) {
+  if (text == nullptr || PyUnicode_Check(text) == 0) return false;
+  Py_ssize_t length = 0;
+  const char* characters = PyUnicode_AsUTF8AndSize(text, &length);
+  if (characters == nullptr) return false;
+  key.append(characters, static_cast<std::size_t>(length));
+  add(key, length);
+  return true;
 }
 
 }  // namespace
 
 // False where a call is not of the kind that has a key: the long way tells what is wrong with it.
-bool Einsum::describe(PyObject* arguments, Views& views, std::string& key) {
+bool Einsum::describe(PyObject* arguments, PyObject* numerics, Views& views, std::string& key) {
   const Py_ssize_t count = PyTuple_Size(arguments);
-  PyObject* subscripts = count > 1 ? PyTuple_GetItem(arguments, 0) : nullptr;
-  if (subscripts == nullptr || PyUnicode_Check(subscripts) == 0) return false;
-  Py_ssize_t length = 0;
-  const char* text = PyUnicode_AsUTF8AndSize(subscripts, &length);
-  if (text == nullptr) return false;
-  key.assign(text, static_cast<std::size_t>(length));
+  if (!add_text(key, count > 1 ? PyTuple_GetItem(arguments, 0) : nullptr)) return false;
+  const bool by_default = numerics == nullptr || numerics == Py_None;
+  if (!by_default && !add_text(key, numerics)) return false;
   for (Py_ssize_t i = 1; i < count; ++i) {
     View& view = views.emplace_back();
     if (!view.look(PyTuple_GetItem(arguments, i), "", false)) return false;
@@ -82,9 +96,10 @@ void Einsum::reorder(DLTensor& tensor, const std::vector<int>& order, Ordered& o
 
 PyObject* Einsum::call(PyObject* arguments, PyObject* keywords) {
   Views views;
-  PyObject* out = nullptr;
+  PyObject *out = nullptr, *numerics = nullptr;
   std::string key;
-  if (!known_.empty() && take_out(keywords, out) && describe(arguments, views, key)) {
+  if (!known_.empty() && take(keywords, out, numerics) &&
+      describe(arguments, numerics, views, key)) {
     if (const auto found = known_.find(key); found != known_.end()) {
       const nb::object kernel = found->second.kernel;  // held, should all be forgotten meanwhile
       std::vector<Ordered> ordered(views.size());
@@ -105,7 +120,8 @@ PyObject* Einsum::call(PyObject* arguments, PyObject* keywords) {
 }
 
 void Einsum::remember(const nb::str& subscripts, const nb::tuple& operands,
-                      const nb::object& kernel, const std::vector<std::vector<int>>& orders) {
+                      const nb::object& numerics, const nb::object& kernel,
+                      const std::vector<std::vector<int>>& orders) {
   constexpr std::size_t kMost = 4096;
   if (known_.size() >= kMost) known_.clear();
   Views views;
@@ -113,7 +129,7 @@ void Einsum::remember(const nb::str& subscripts, const nb::tuple& operands,
   const nb::object first = nb::steal(PyTuple_Pack(1, subscripts.ptr()));
   const nb::object all = nb::steal(PySequence_Concat(first.ptr(), operands.ptr()));
   if (all.is_valid() && nb::isinstance<Kernel>(kernel) && orders.size() == operands.size() &&
-      describe(all.ptr(), views, key))
+      describe(all.ptr(), numerics.ptr(), views, key))
     known_[key] = {kernel, orders};
   PyErr_Clear();
 }
@@ -130,7 +146,8 @@ void bind_einsum(nb::module_& module) {
   static PyType_Slot slots[] = {{Py_tp_call, reinterpret_cast<void*>(call_einsum)}, {0, nullptr}};
   nb::class_<Einsum>(module, "Einsum", nb::type_slots(slots))
       .def(nb::init<nb::object>())
-      .def("remember", &Einsum::remember)
+      .def("remember", &Einsum::remember, nb::arg(), nb::arg(), nb::arg().none(), nb::arg(),
+           nb::arg())
       .def("forget", &Einsum::forget);
 }
 

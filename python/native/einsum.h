@@ -18,10 +18,12 @@ class Einsum {
   explicit Einsum(nanobind::object otherwise) : otherwise_(std::move(otherwise)) {}
 
   PyObject* call(PyObject* arguments, PyObject* keywords);
-  // Calls whose operands have these shapes, types and strides go to the kernel. An order tells
-  // which dimensions of an operand the kernel's input has; the others have length 1.
+  // Calls with this level of numerics, whose operands have these shapes, types and strides, go to
+  // the kernel. An order tells which dimensions of an operand the kernel's input has; the others
+  // have length 1.
   void remember(const nanobind::str& subscripts, const nanobind::tuple& operands,
-                const nanobind::object& kernel, const std::vector<std::vector<int>>& orders);
+                const nanobind::object& numerics, const nanobind::object& kernel,
+                const std::vector<std::vector<int>>& orders);
   void forget() { known_.clear(); }
 
  private:
@@ -35,7 +37,7 @@ class Einsum {
     std::vector<std::int64_t> shape, strides;
   };
 
-  static bool describe(PyObject* arguments, Views& views, std::string& key);
+  static bool describe(PyObject* arguments, PyObject* numerics, Views& views, std::string& key);
   static void reorder(DLTensor& tensor, const std::vector<int>& order, Ordered& ordered);
 
   nanobind::object otherwise_;

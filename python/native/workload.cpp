@@ -2,6 +2,7 @@
 #include "workload.h"
 
 #include <nanobind/stl/map.h>
+#include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
@@ -111,7 +112,9 @@ void bind_workload(nb::module_& module) {
       .def_rw("dtypes", &Inputs::dtypes)
       .def_rw("constants", &Inputs::constants)
       .def_rw("max_error", &Inputs::max_error)
-      .def_rw("algorithm", &Inputs::algorithm);
+      .def_rw("algorithm", &Inputs::algorithm)
+      .def_rw("numerics", &Inputs::numerics)
+      .def_rw("ranges", &Inputs::ranges);
   nb::class_<Workload>(module, "Workload")
       .def_static("parse",
                   [](const std::string& text, const Inputs& inputs) {
@@ -122,6 +125,7 @@ void bind_workload(nb::module_& module) {
                     return released([&] { return Workload::named(name, flags, inputs); });
                   })
       .def_prop_ro("key", &Workload::key)
+      .def_prop_ro("numerics", &Workload::numerics)
       .def_prop_ro("flops", &Workload::flops)
       .def_prop_ro("inputs", [](const Workload& w) { return tensors_of(w.inputs()); })
       .def_prop_ro("outputs", [](const Workload& w) { return tensors_of(w.outputs()); })

@@ -182,6 +182,9 @@ Expected<Workload> Workload::named(const std::string& name,
   });
 }
 const std::string& Workload::key() const { return impl_->key; }
+std::string Workload::numerics() const {
+  return std::string(te::name_of(impl_->definition.contract.level()));
+}
 double Workload::flops() const { return te::flops(impl_->definition); }
 std::vector<TensorInfo> Workload::inputs() const {
   return infos(impl_->definition, impl_->definition.inputs());

@@ -95,6 +95,8 @@ class Calls(Case):
         self.assertIn("A: f32[7, 13]", repr(self.kernel))
         self.assertEqual(self.kernel.threads, 1)
         self.assertIn("sum", self.kernel.key)
+        self.assertEqual(self.kernel.numerics, "local")
+        self.assertIn("numerics local", repr(self.kernel))
 
     def test_is_timed(self) -> None:
         self.assertGreater(self.kernel.time(self.a, self.b, seconds=0.01), 0)

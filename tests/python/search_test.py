@@ -216,6 +216,8 @@ class OfRecordings(Case):
         self.refused("search_test.py", lambda: lathe.Recording(__file__), lathe.Error)
         self.refused("options only", lambda: lathe.Search(recording, threads=2))
         self.refused("options only", lambda: lathe.Search(recording, A=(3, 3)))
+        self.refused("options only", lambda: lathe.Search(recording, numerics="local"))
+        self.refused("options only", lambda: lathe.Search(recording, ranges={"A": (0, 1)}))
         self.refused("search", lambda: lathe.Search(recording, options={"search": "luck"}))
         with self.assertRaises(IndexError):
             recording.config(len(recording))

@@ -18,8 +18,9 @@ except ImportError as missing:
 
 from .._errors import file_name, invalid
 from .._tune import machine_of
+from .._workload import check_numerics
 from . import _match, _tuning
-from ._choice import Compiled, say_once, with_weights_inside
+from ._choice import Compiled, Options, say_once, with_weights_inside
 from ._operators import operator_of
 
 __all__ = ["backend", "operator_of", "tune"]
@@ -54,17 +55,22 @@ def _why_not(module: Any, inputs: Sequence[Any]) -> str | None:
     return None
 
 
-def _checked(given: Any) -> dict[str, Any]:
+def _checked(given: Any) -> Options:
     for name, value in given.items():
-        if name not in ("database", "always"):
-            raise invalid(f'the backend has no option "{name}"; it has database and always')
+        if name not in Options._fields:
+            known = ", ".join(Options._fields)
+            raise invalid(f'the backend has no option "{name}"; options are {known}')
         if name == "always" and not isinstance(value, bool):
             raise invalid(f"always is {value!r}; give True or False")
         if name == "database" and not isinstance(value, (str, os.PathLike, type(None))):
             raise invalid(f"database is {value!r}; give a file")
         if name == "database" and value is not None:
             file_name(value, "the database")
-    return dict(given)
+        if name == "numerics":
+            if not isinstance(value, (str, type(None))):
+                raise invalid(f"numerics is {value!r}; give the name of a level")
+            check_numerics(value)
+    return Options(**given)
 
 
 def backend(module: Any, inputs: Sequence[Any], **options: Any) -> Callable[..., Any]:
@@ -75,13 +81,15 @@ def backend(module: Any, inputs: Sequence[Any], **options: Any) -> Callable[...,
     this machine when the graph is first called. All else is Inductor's, with weights frozen; so is
     a graph that is not faster as a whole, or that is trained, dynamic, or on another device.
     ``options={"database": FILE}`` tells where records are; with ``"always": True`` every group is
-    taken, and nothing is measured.
+    taken, and nothing is measured. ``"numerics"`` is a level, as ``lathe.tune`` has it: with
+    "componentwise" an infinity or a NaN in what a call is given goes where eager takes it; by
+    default it may reach neighbouring results of a convolution, too.
     """
     from torch._inductor.compile_fx import (  # type: ignore[import-not-found, unused-ignore]
         compile_fx,
     )
 
-    given = _checked(options.get("options") or {})
+    checked = _checked(options.get("options") or {})
     why = _why_not(module, inputs)
     if why is not None:
         say_once(why)
@@ -91,11 +99,10 @@ def backend(module: Any, inputs: Sequence[Any], **options: Any) -> Callable[...,
     if _collected is not None:
         placed = with_weights_inside(module, inputs, frozen)
         return _tuning.collector(placed, frozen, _collected)
-    made_both = Compiled(module, frozen, given.get("database"), bool(given.get("always")))
-    return made_both.short_way()
+    return Compiled(module, frozen, checked).short_way()
 
 
-_collected: list[_match.Group] | None = None  # what is listed instead of compiled
+_collected: _tuning.Found | None = None  # what is listed instead of compiled
 
 
 def tune(
@@ -104,6 +111,7 @@ def tune(
     *,
     seconds: float = 600.0,
     database: str | None = None,
+    numerics: str | None = None,
     progress: bool | None = None,
 ) -> list[_tuning.Tuned]:
     """Tunes what a model contains that Lathe covers, so that ``backend="lathe"`` finds it.
@@ -111,8 +119,8 @@ def tune(
     ``inputs`` is a tensor or a tuple of them, as for ``model(*inputs)``. ``seconds`` are shared by
     what is expected to gain most: by how often the model calls it, how long it takes, and how much
     the last seconds spent on it gained. Returns what was tuned; calling it again goes on. Ctrl-C
-    ends it with what was found. The model is run once, and all that torch.compile made in this
-    process is compiled anew when it is next called.
+    ends it with what was found. ``numerics`` is what the backend will be told. The model is run
+    once, and all that torch.compile made in this process is compiled anew when it is next called.
     """
     if isinstance(seconds, bool) or not isinstance(seconds, (int, float)) or not (
         0 < seconds < math.inf
@@ -122,16 +130,17 @@ def tune(
         raise invalid("the model is in training mode; call its eval() first")
     threads = torch.get_num_threads()
     machine = machine_of(threads, database)
-    return _tuning.share(_groups_in(model, inputs), seconds, machine, progress)
+    check_numerics(numerics)
+    return _tuning.share(_groups_in(model, inputs, numerics), seconds, machine, progress)
 
 
-def _groups_in(model: Any, inputs: Any) -> list[_match.Group]:
+def _groups_in(model: Any, inputs: Any, numerics: str | None) -> list[_match.Group]:
     """The groups of all graphs that a call of the model runs."""
     arguments = inputs if isinstance(inputs, (tuple, list)) else (inputs,)
     own = [a.detach().clone() if isinstance(a, torch.Tensor) else a for a in arguments]
     buffers = _buffers_of(model)
     global _collected
-    found: list[_match.Group] = []
+    found = _tuning.Found([], numerics)
     torch._dynamo.reset()
     _collected = found
     try:
@@ -141,7 +150,7 @@ def _groups_in(model: Any, inputs: Any) -> list[_match.Group]:
         _collected = None
         torch._dynamo.reset()
         _restore(buffers)
-    return found
+    return found.groups
 
 
 def _buffers_of(model: Any) -> list[tuple[Any, str, Any, Any]]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 import weakref
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import torch  # type: ignore[import-not-found, unused-ignore]
 from torch._inductor.custom_graph_pass import (  # type: ignore[import-not-found, unused-ignore]
@@ -19,6 +19,7 @@ from .._errors import Error, is_of_files
 from .._kernel import Kernel
 from .._tune import compile_workload, machine_of
 from . import _match, _tuning
+from ._constants import Constants, placeholders, weights_of
 from ._measure import Verdicts, beats_inductor, compiled, seconds_of
 from ._operators import Placed
 
@@ -34,24 +35,34 @@ def say_once(what: str) -> None:
         warnings.warn(f"lathe: {what}; this graph is Inductor's", stacklevel=3)
 
 
+class Options(NamedTuple):
+    """What the backend is told."""
+
+    database: str | None = None
+    always: bool = False
+    numerics: str | None = None
+
+
 class _Pass(CustomGraphPass):  # type: ignore[misc, unused-ignore]
     """Puts calls of Lathe's kernels in the place of groups that they compute faster."""
 
     places_kernels = True
 
-    def __init__(self, parameters: int, inputs: int, faster: dict[str, Kernel]) -> None:
-        self.parameters, self.inputs, self.faster = parameters, inputs, faster
+    def __init__(
+        self, weights: list[Any], inputs: int, faster: dict[str, Kernel], numerics: str | None
+    ) -> None:
+        self.weights, self.inputs, self.faster, self.numerics = weights, inputs, faster, numerics
         self.placed: list[Placed] = []
 
     def uuid(self) -> None:
         return None  # no cache: a kernel lives in this process, and the choice is this machine's
 
     def __call__(self, graph: Any) -> None:
-        if _match.placeholders(graph) != self.parameters + self.inputs:
+        if len(placeholders(graph)) != len(self.weights) + self.inputs:
             return  # a part of the graph, as a branch: its first inputs are no weights
-        is_constant = _match.constants_of(graph, self.parameters)
+        constants = Constants(graph, self.weights)
         placed: dict[Any, Any] = {}  # calls, in place of the nodes whose values they are
-        for group in _match.find(graph, is_constant, set()):
+        for group in _match.find(graph, constants, self.numerics):
             if group.workload.key not in self.faster:
                 continue
             # A kernel of its own for each place, which holds that place's weights.
@@ -101,11 +112,8 @@ class Compiled:
 
     _MOST = 8
 
-    def __init__(
-        self, module: Any, frozen: list[bool], database: str | None, always: bool
-    ) -> None:
-        self._module, self._frozen = module, frozen
-        self._database, self._always = database, always
+    def __init__(self, module: Any, frozen: list[bool], options: Options) -> None:
+        self._module, self._frozen, self._options = module, frozen, options
         #: By the weights' ids: the weights, their states, and what computes the graph.
         self._known: dict[tuple[int, ...], tuple[list[Any], list[Any], Any]] = {}
         self._placed: dict[tuple[int, ...], list[Placed]] = {}
@@ -182,11 +190,11 @@ class Compiled:
         """The faster of both, with its kernels; None where nothing is frozen: a call changes
         something, or Inductor cannot freeze the graph.
         """
-        machine = machine_of(torch.get_num_threads(), self._database)
-        groups = _tuning.groups_of(module, inputs)
+        machine = machine_of(torch.get_num_threads(), self._options.database)
+        groups = _tuning.groups_of(module, inputs, self._options.numerics)
         if groups is None or not (groups or any(self._frozen)):
             return None, []
-        faster = _faster(groups, machine, self._always)
+        faster = _faster(groups, machine, self._options.always)
         try:
             inductor = compiled(module, inputs)
         except (InductorError, RuntimeError):  # the second while it folds constants
@@ -194,7 +202,7 @@ class Compiled:
             return None, []
         if not faster:
             return inductor, []
-        placing = _Pass(_tuning.parameters_of(module), len(inputs), faster)
+        placing = _Pass(weights_of(module), len(inputs), faster, self._options.numerics)
         try:
             ours = compiled(module, inputs, joint_custom_pre_pass=placing, fx_graph_cache=False)
             if self._is_better(ours, inductor, module, inputs):
@@ -209,7 +217,7 @@ class Compiled:
             if not _agree(ours(*inputs), module(*inputs)):
                 warnings.warn("lathe: a graph's results differ; it is Inductor's", stacklevel=2)
                 return False
-            if self._always:
+            if self._options.always:
                 return True
             mine, theirs = seconds_of([lambda: ours(*inputs), lambda: inductor(*inputs)], 1.0)
         return bool(mine < theirs * WHOLE_MARGIN)

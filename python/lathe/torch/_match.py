@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import operator
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from typing import Any
 
 import torch  # type: ignore[import-not-found, unused-ignore]
@@ -11,6 +10,7 @@ import torch  # type: ignore[import-not-found, unused-ignore]
 from .. import _native
 from .._errors import Error
 from . import _text
+from ._constants import Constants
 from ._text import Anchor, Unsupported
 
 aten = torch.ops.aten
@@ -42,6 +42,9 @@ _BINARY = {
     aten.clamp_min.default: "max({0}, {1})",
     aten.clamp_max.default: "min({0}, {1})",
 }
+_ANCHORS = (
+    aten.convolution.default, aten.mm.default, aten.bmm.default, aten.addmm.default,
+)  # fmt: skip
 _LONGEST = 4000  # characters of an expression
 _TURNS = (aten.t.default, aten.permute.default, aten.transpose.int)
 
@@ -87,24 +90,23 @@ def _turned(node: Node) -> tuple[Node, bool]:
     return (node.args[0], True) if order == wanted else (node, False)
 
 
-def _anchor(node: Node) -> tuple[Anchor, Node | None] | None:
+def _is_anchor(node: Node) -> bool:
+    if node.target not in _ANCHORS or not _is_plain(node):
+        return False
+    return not node.kwargs and all(map(_is_plain, node.all_input_nodes))
+
+
+def _anchor(node: Node, level: str | None) -> tuple[Anchor, Node | None]:
     """The stage of a node, and the bias that it adds."""
-    if node.op != "call_function" or not _is_plain(node):
-        return None
     args = list(node.args)
-    tensors = [a for a in args if isinstance(a, torch.fx.Node)]
-    if not all(map(_is_plain, tensors)):
-        return None
     if node.target is aten.convolution.default:
-        x, w, bias = args[:3]
-        return _text.convolution(x, w, *args[3:]), bias
+        x, w, bias, *how = args
+        return _text.convolution(x, w, how, level), bias
     if node.target is aten.mm.default:
         return _text.product(_turned(args[0]), _turned(args[1]), False), None
     if node.target is aten.bmm.default:
         return _text.product(_turned(args[0]), _turned(args[1]), True), None
-    if node.target is aten.addmm.default and not node.kwargs:
-        return _text.product(_turned(args[1]), _turned(args[2]), False), args[0]
-    return None
+    return _text.product(_turned(args[1]), _turned(args[2]), False), args[0]
 
 
 class _Epilogue:
@@ -216,14 +218,15 @@ def _outputs(group: list[Node]) -> list[Node]:
     return [node for node in group if any(user not in inside for user in node.users)]
 
 
-def find(graph: Any, is_constant: Callable[[Node], bool], taken: set[Node]) -> list[Group]:
-    """The groups of a graph, none of whose nodes is in another."""
+def find(graph: Any, constants: Constants, numerics: str | None) -> list[Group]:
+    """The groups of a graph, none of whose nodes is in another, to a level of numerics."""
     groups = []
+    taken: set[Node] = set()
     for node in list(graph.nodes):
         if node in taken:
             continue
         try:
-            group = _group(node, is_constant, taken)
+            group = _group(node, constants, taken, numerics)
         except (Unsupported, Error):
             continue  # Error: no expression, as for a number that no f32 holds
         if group is not None:
@@ -232,11 +235,25 @@ def find(graph: Any, is_constant: Callable[[Node], bool], taken: set[Node]) -> l
     return groups
 
 
-def _group(node: Node, is_constant: Callable[[Node], bool], taken: set[Node]) -> Group | None:
-    found = _anchor(node)
-    if found is None:
+def _level(node: Node, constants: Constants, numerics: str | None) -> str | None:
+    """Infinities and NaNs that are the module's own stay where they are, whatever is allowed."""
+    operands = node.all_input_nodes
+    if node.target is aten.convolution.default:
+        if constants.may_be_infinite(node.args[1]):
+            raise Unsupported("an infinite weight: not all libraries multiply it by what pads are")
+        operands = node.args[:1]
+    elif numerics != "normwise":
+        return numerics  # no other level mixes results of a product
+    return "componentwise" if any(map(constants.may_be_infinite, operands)) else numerics
+
+
+def _group(
+    node: Node, constants: Constants, taken: set[Node], numerics: str | None
+) -> Group | None:
+    if not _is_anchor(node):
         return None
-    anchor, bias = found
+    level = _level(node, constants, numerics)
+    anchor, bias = _anchor(node, level)
     epilogue = _Epilogue(anchor, node, bias)
     nodes = _grown(epilogue, node)
     if taken.intersection(nodes):
@@ -248,10 +265,10 @@ def _group(node: Node, is_constant: Callable[[Node], bool], taken: set[Node]) ->
     text = epilogue.texts[outputs[0]]
     others = [(f"E{n}", other) for n, other in enumerate(epilogue.others) if f"E{n}[" in text]
     names = anchor.inputs + others
-    constants = [name for name, given in names if is_constant(given)]
+    flags = [given in constants for _, given in names]
     plain = "" if text == "S[{}]" else text
-    workload = _text.workload(anchor, plain, others, constants)
-    flags = [name in constants for name, _ in names]
+    known = [name for (name, _), constant in zip(names, flags) if constant]
+    workload = _text.workload(anchor, plain, others, known, level)
     return Group(nodes, outputs[0], [given for _, given in names], flags, workload)
 
 
@@ -274,23 +291,3 @@ def has_state(graph: Any) -> bool:
         if node.target._schema.is_mutable:
             return True
     return False
-
-
-def placeholders(graph: Any) -> int:
-    """How many inputs a graph has, its weights among them."""
-    return sum(node.op == "placeholder" for node in graph.nodes)
-
-
-def constants_of(graph: Any, parameters: int) -> Callable[[Node], bool]:
-    """Whether a node's value is known before a call: parameters come first among the inputs."""
-    known: dict[Node, bool] = {}
-    for number, node in enumerate(n for n in graph.nodes if n.op == "placeholder"):
-        known[node] = number < parameters
-    for node in graph.nodes:
-        if node.op == "get_attr":
-            known[node] = True
-        elif node.op == "call_function":
-            inputs = node.all_input_nodes
-            pure = isinstance(node.target, torch._ops.OpOverload) or node.target is operator.getitem
-            known[node] = bool(inputs) and pure and all(known.get(i, False) for i in inputs)
-    return lambda node: known.get(node, False)

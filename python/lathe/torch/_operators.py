@@ -10,6 +10,7 @@ import torch  # type: ignore[import-not-found, unused-ignore]
 
 from .._errors import invalid
 from .._kernel import Kernel
+from ._constants import without_modes
 
 _library = torch.library.Library("lathe", "DEF")
 _numbers = itertools.count()
@@ -134,13 +135,9 @@ def _lowered(operator: Any, kernel: Kernel, name: str) -> Any:
 
 
 def _value_of(module: Any, target: str) -> Any:
-    from torch.utils._python_dispatch import (  # type: ignore[import-not-found, unused-ignore]
-        _disable_current_modes,
-    )
-
     for part in target.split("."):
         module = getattr(module, part)
-    with _disable_current_modes():  # while a graph is compiled, tensors have no elements
+    with without_modes():
         return module.detach().contiguous()
 
 

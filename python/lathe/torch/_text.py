@@ -59,9 +59,9 @@ def _dims(given: Any, rank: int) -> list[int]:
     return values * rank if len(values) == 1 else values
 
 
-def convolution(x: Any, w: Any, stride: Any, padding: Any, dilation: Any, transposed: bool,
-                output_padding: Any, groups: int) -> Anchor:
-    """By the operator of that name, whose expression is taken apart."""
+def convolution(x: Any, w: Any, how: Any, numerics: str | None) -> Anchor:
+    """By the operator of that name, whose expression is taken apart; ``how`` as ATen has it."""
+    stride, padding, dilation, transposed, output_padding, groups = how
     rank = len(w.meta["val"].shape) - 2
     if rank not in (1, 2, 3) or len(x.meta["val"].shape) != rank + 2:
         raise Unsupported("a convolution of this rank")
@@ -79,7 +79,7 @@ def convolution(x: Any, w: Any, stride: Any, padding: Any, dilation: Any, transp
     else:
         flags["dilation"] = tuple(_dims(dilation, rank))
         name = f"conv{rank}d"
-    key = workload_of(name, flags, None, (), None, None).key
+    key = workload_of(name, flags, numerics=numerics).key
     return _taken_apart(key, x, w)
 
 
@@ -126,7 +126,7 @@ def _product(names: list[tuple[str, int]]) -> int:
 
 
 def workload(anchor: Anchor, epilogue: str, others: list[tuple[str, Any]],
-             constants: list[str]) -> _native.Workload:
+             constants: list[str], numerics: str | None) -> _native.Workload:
     """``epilogue`` is an expression over ``S[...]``, whose indices are ``{}``; "" for none."""
     inputs = anchor.inputs + others
     lines = []
@@ -142,4 +142,4 @@ def workload(anchor: Anchor, epilogue: str, others: list[tuple[str, Any]],
     if epilogue:
         body = epilogue.replace("{}", anchor.indices(False))
         lines.append(f"Z[{anchor.indices(True)}] = {body}")
-    return workload_of("\n".join(lines), {}, None, (), None, None)
+    return workload_of("\n".join(lines), {}, numerics=numerics)

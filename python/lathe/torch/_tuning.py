@@ -12,6 +12,7 @@ from .. import _native
 from .._errors import Error, is_of_files
 from .._tune import _options, compile_workload, tune_workload
 from . import _match
+from ._constants import Constants, placeholders, weights_of
 
 _LONGEST, _SHORTEST, _LEAST_TURN = 4.0, 1.5, 0.5  # seconds for one workload at a time
 _LEAST_GAIN = 0.02  # that is expected of a workload after turns that gained nothing
@@ -27,29 +28,31 @@ class Tuned(NamedTuple):
     after: float
 
 
-def parameters_of(module: Any) -> int:
-    """How many inputs of the module's traced graph are its weights; they come first."""
-    return len(list(module.named_buffers(remove_duplicate=False))) + len(
-        list(module.named_parameters(remove_duplicate=False))
-    )
+class Found(NamedTuple):
+    """Groups, as they are found, and to which level of numerics."""
+
+    groups: list[_match.Group]
+    numerics: str | None
 
 
-def groups_of(module: Any, inputs: list[Any]) -> list[_match.Group] | None:
+def groups_of(
+    module: Any, inputs: list[Any], numerics: str | None
+) -> list[_match.Group] | None:
     """The groups of a module, as Inductor will see it; None if a call changes something."""
-    found: list[_match.Group] = []
+    found = Found([], numerics)
     frozen: list[bool] = []
     _traced(module, inputs, found, frozen)
-    return found if frozen and all(frozen) else None
+    return found.groups if frozen and all(frozen) else None
 
 
 def _traced(
-    module: Any, inputs: list[Any], found: list[_match.Group], frozen: list[bool]
+    module: Any, inputs: list[Any], found: Found, frozen: list[bool]
 ) -> Callable[..., Any]:
     """Lists the groups of graphs in which nothing changes, and for each graph whether that is so.
 
     Returns what runs the module as it is.
     """
-    parameters = parameters_of(module)
+    weights = weights_of(module)
     from torch._dynamo.backends.common import (  # type: ignore[import-not-found, unused-ignore]
         aot_autograd,
     )
@@ -59,10 +62,10 @@ def _traced(
 
     def look(graph_module: Any, _: Any) -> Any:
         graph = graph_module.graph
-        whole = _match.placeholders(graph) == parameters + len(inputs)
+        whole = len(placeholders(graph)) == len(weights) + len(inputs)
         frozen.append(whole and not _match.has_state(graph))
         if frozen[-1]:
-            found.extend(_match.find(graph, _match.constants_of(graph, parameters), set()))
+            found.groups.extend(_match.find(graph, Constants(graph, weights), found.numerics))
         return graph_module
 
     with torch.no_grad():
@@ -75,9 +78,7 @@ def _traced(
     return run
 
 
-def collector(
-    module: Any, frozen: list[bool], found: list[_match.Group]
-) -> Callable[..., Any]:
+def collector(module: Any, frozen: list[bool], found: Found) -> Callable[..., Any]:
     """Runs a graph as it is, and lists its groups when it is first called."""
     run: Callable[..., Any] | None = None
 
