@@ -41,7 +41,7 @@ pid_t process_of(std::string_view name) {
 
 // The folder, open and locked, or -1 with errno.
 int locked(const std::string& path) {
-  const int folder = ::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  const int folder = ::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
   if (folder < 0) return -1;
   if (::flock(folder, LOCK_EX | LOCK_NB) == 0) return folder;
   const int refused = errno;

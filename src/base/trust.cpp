@@ -96,10 +96,11 @@ class Check {
   Status owned(const fs::path& path, const struct stat& info) const {
     if (std::ranges::count(owners_, info.st_uid) != 0) return {};
     const std::string word = shell_word(path.string());
-    return fail_at(path.string(), ErrorKind::kIo,
-                   "this belongs to {}, who can change it; look at it, then use a copy of your "
-                   "own: `cp -RL {} COPY && chmod -R go-w COPY`",
-                   user_name(info.st_uid), word);
+    return fail_at(
+        path.string(), ErrorKind::kIo,
+        "this belongs to the user {}, who can change it; look at it, then use a copy of your "
+        "own: `cp -RL {} COPY && chmod -R go-w COPY`",
+        user_name(info.st_uid), word);
   }
 
   // In a folder with the sticky bit, others can add files but not replace them.
