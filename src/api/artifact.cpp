@@ -65,9 +65,6 @@ Result<ArtifactFiles> write_artifact(const te::Workload& workload, const schedul
   const std::string path = request.path.starts_with('-') ? "./" + request.path : request.path;
   ArtifactFiles files;
   files.name = request.name.empty() ? default_name(path) : request.name;
-  if (path.empty())
-    return fail(ErrorKind::kInvalidArgument,
-                "the library has an empty name; give the name of a file, for example x.so");
   LATHE_TRY_STATUS(check_place(path));
   LATHE_TRY_STATUS(package::check_names(files.name, path));
   const flat::Program flat = LATHE_TRY(flat_program(workload, trace, target));

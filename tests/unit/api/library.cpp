@@ -170,7 +170,7 @@ TEST_F(Library, AMaxErrorThatNoTypeHoldsIsRefused) {
 }
 
 TEST_F(Library, FilesWithoutANameAreRefused) {
-  EXPECT_NE(matmul().write_library("", "default", machine_).error().message.find("empty name"),
+  EXPECT_NE(matmul().write_library("", "default", machine_).error().message.find("no file name"),
             std::string::npos);
 }
 

@@ -267,7 +267,7 @@ TEST_F(Usage, Outputs) {
   };
   refused({"compile", "C6"}, kWrongUsage, "--output is required");
   to("/no/such/folder/x.so", kFailed, "the folder /no/such/folder does not exist");
-  to("", kWrongUsage, "this is no file name for the library; give one, as in -o matmul.so");
+  to("", kWrongUsage, "--output: names no file, as its value is empty");
   to(folder_.path().string(), kWrongUsage, "this is no file name for the library");
   to(folder_.at("new.so/"), kWrongUsage, "this is no file name for the library");
   to(folder_.at("x.h"), kWrongUsage, "would be overwritten by its header");
