@@ -49,7 +49,7 @@ def with_specials(chance: random.Random, x: torch.Tensor) -> torch.Tensor:
     return x
 
 
-class Specials(Case):
+class Alike(Case):
     def setUp(self) -> None:
         torch._dynamo.reset()
         torch.manual_seed(3)
@@ -73,6 +73,10 @@ class Specials(Case):
                 for a, b in zip(*(y if isinstance(y, tuple) else (y,) for y in (got, want))):
                     self.assert_alike(a, b)
 
+
+class Given(Alike):
+    """What a call is given."""
+
     def test_a_pixel_that_is_infinite(self) -> None:
         model = nn.Sequential(nn.Conv2d(32, 32, 3, padding=1), nn.ReLU())
         x = torch.randn(1, 32, 28, 28)
@@ -91,7 +95,7 @@ class Specials(Case):
                 self.agrees(Each(list(layers)), tuple(inputs), *calls, numerics="componentwise")
 
 
-class Own(Specials):
+class Own(Alike):
     """The module's own infinities, at the level that is the default."""
 
     def test_weights(self) -> None:
@@ -151,7 +155,7 @@ class Own(Specials):
         self.agrees(Masked(), (torch.randn(1, 32, 20, 20),))
 
 
-class Levels(Specials):
+class Levels(Alike):
     """Which level the groups of a model get."""
 
     def levels(self, model: nn.Module, *inputs: torch.Tensor, numerics: str | None = None):

@@ -140,7 +140,7 @@ def _groups_in(model: Any, inputs: Any, numerics: str | None) -> list[_match.Gro
     own = [a.detach().clone() if isinstance(a, torch.Tensor) else a for a in arguments]
     buffers = _buffers_of(model)
     global _collected
-    found = _tuning.Found([], numerics)
+    found = _tuning.Found(numerics)
     torch._dynamo.reset()
     _collected = found
     try:

@@ -191,10 +191,12 @@ class Compiled:
         something, or Inductor cannot freeze the graph.
         """
         machine = machine_of(torch.get_num_threads(), self._options.database)
-        groups = _tuning.groups_of(module, inputs, self._options.numerics)
-        if groups is None or not (groups or any(self._frozen)):
+        found = _tuning.found_in(module, inputs, self._options.numerics)
+        if found is None or not (found.groups or any(self._frozen)):
             return None, []
-        faster = _faster(groups, machine, self._options.always)
+        if found.infinite_weights:
+            return compiled(module, inputs, freezing=False), []
+        faster = _faster(found.groups, machine, self._options.always)
         try:
             inductor = compiled(module, inputs)
         except (InductorError, RuntimeError):  # the second while it folds constants

@@ -235,12 +235,20 @@ def find(graph: Any, constants: Constants, numerics: str | None) -> list[Group]:
     return groups
 
 
+def has_infinite_weights(graph: Any, constants: Constants) -> bool:
+    """Whether a convolution has some: packed ones are not multiplied by what pads are."""
+    return any(
+        node.target is aten.convolution.default and constants.may_be_infinite(node.args[1])
+        for node in graph.nodes
+    )
+
+
 def _level(node: Node, constants: Constants, numerics: str | None) -> str | None:
     """Infinities and NaNs that are the module's own stay where they are, whatever is allowed."""
     operands = node.all_input_nodes
     if node.target is aten.convolution.default:
         if constants.may_be_infinite(node.args[1]):
-            raise Unsupported("an infinite weight: not all libraries multiply it by what pads are")
+            raise Unsupported("infinite weights")
         operands = node.args[:1]
     elif numerics != "normwise":
         return numerics  # no other level mixes results of a product

@@ -28,21 +28,21 @@ class Tuned(NamedTuple):
     after: float
 
 
-class Found(NamedTuple):
+class Found:
     """Groups, as they are found, and to which level of numerics."""
 
-    groups: list[_match.Group]
-    numerics: str | None
+    def __init__(self, numerics: str | None) -> None:
+        self.numerics = numerics
+        self.groups: list[_match.Group] = []
+        self.infinite_weights = False  # of a convolution
 
 
-def groups_of(
-    module: Any, inputs: list[Any], numerics: str | None
-) -> list[_match.Group] | None:
-    """The groups of a module, as Inductor will see it; None if a call changes something."""
-    found = Found([], numerics)
+def found_in(module: Any, inputs: list[Any], numerics: str | None) -> Found | None:
+    """What is in a module, as Inductor will see it; None if a call changes something."""
+    found = Found(numerics)
     frozen: list[bool] = []
     _traced(module, inputs, found, frozen)
-    return found.groups if frozen and all(frozen) else None
+    return found if frozen and all(frozen) else None
 
 
 def _traced(
@@ -65,7 +65,9 @@ def _traced(
         whole = len(placeholders(graph)) == len(weights) + len(inputs)
         frozen.append(whole and not _match.has_state(graph))
         if frozen[-1]:
-            found.groups.extend(_match.find(graph, Constants(graph, weights), found.numerics))
+            constants = Constants(graph, weights)
+            found.groups.extend(_match.find(graph, constants, found.numerics))
+            found.infinite_weights |= _match.has_infinite_weights(graph, constants)
         return graph_module
 
     with torch.no_grad():
