@@ -7,6 +7,8 @@
 #include <cstring>
 #include <string_view>
 
+#include <fmt/ranges.h>
+
 #include "runtime/runner/guarded.h"
 #include "unit/codegen/caught.h"
 
@@ -68,7 +70,8 @@ Target resolved(const std::string& text) {
 }
 
 std::string test_name(const Target& target) {
-  std::string name = fmt::format("{}_{}", target.as_cpu().mcpu, target.as_cpu().threads);
+  const CpuTarget& cpu = target.as_cpu();
+  std::string name = fmt::format("{}{}_{}", cpu.mcpu, fmt::join(cpu.features, ""), cpu.threads);
   for (char& c : name)
     if (!std::isalnum(static_cast<unsigned char>(c))) c = '_';
   return name;
@@ -83,7 +86,10 @@ std::vector<Target> runnable_targets() {
   if (__builtin_cpu_supports("x86-64-v3")) targets.push_back(resolved("cpu:x86-64-v3;threads=2"));
   if (__builtin_cpu_supports("x86-64-v4")) targets.push_back(resolved("cpu:x86-64-v4"));
 #endif
-  return targets;
+  std::vector<Target> distinct;  // the host may be one of the others
+  for (const Target& target : targets)
+    if (std::ranges::count(distinct, target) == 0) distinct.push_back(target);
+  return distinct;
 }
 
 std::string too_wide(std::string_view ir, const Target& target) {
