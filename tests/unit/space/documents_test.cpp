@@ -60,6 +60,11 @@ const std::vector<Sizes>& sizes_of_examples() {
       {"A: f16[64,64]", {{{"64", "13"}}, {{"64", "32"}}, {{"64", "1"}}}},
       {"X: f32[1,20,9,9]", {{}, {{"20", "12"}, {"5", "3"}}, {{"9", "4"}, {"7", "2"}}}},
       {"A: f32[64,64]", {{{"64", "17"}}, {{"64", "32"}}, {{"64", "1"}}}},
+      {"X: f32[1,16,14,14]",
+       {{{"16", "5"}, {"14", "9"}, {"32", "19"}},
+        {{"16", "3"}, {"14", "6"}},
+        {{"16", "1"}, {"14", "3"}, {"32", "1"}}}},
+      {"A: f32[300]", {{}, {{"300", "37"}}, {{"300", "1"}}}},
   };
   return all;
 }
@@ -91,11 +96,13 @@ TEST(Documents, EveryOperatorAtTwentyAwkwardShapes) {
   for (const ops::Operator& op : ops::operators()) {
     for (std::uint64_t seed = first; seed < first + 20; ++seed) {
       const ops::Arguments arguments = awkward_arguments(op, seed);
-      auto algorithms = ops::build(op, arguments);
+      const auto level = seed % 3 == 2 ? te::Numerics::kComponentwise : te::Numerics::kLocal;
+      auto algorithms = ops::build(op, arguments, level);
       ASSERT_TRUE(algorithms) << op.name << fmt::format(" {}: ", arguments)
                               << algorithms.error().text();
       for (ops::Algorithm& algorithm : *algorithms) {
         algorithm.workload.contract.free_layout = seed % 2 == 1;
+        algorithm.workload.contract.numerics = level;
         check(algorithm.workload, seed);
       }
     }
