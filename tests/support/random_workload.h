@@ -11,8 +11,8 @@
 // reductions, softmax, element-wise chains with broadcasts and functions, reversed and strided
 // reads, padded copies, literals, constant intermediates, iterator values under select, several
 // outputs; levels of numerics and ranges of inputs; with dtypes also masks and quantized products;
-// and what staged_workload.h makes. Sizes are mostly ones, primes, and one more or less than a power
-// of two.
+// and what staged_workload.h makes. Sizes are mostly ones, primes, and one more or less than a
+// power of two.
 #pragma once
 
 #include "base/rng.h"
