@@ -11,8 +11,8 @@
 namespace lathe {
 namespace {
 
-constexpr int kTries = 20;
-constexpr useconds_t kPause = 1000;  // a holder listens a moment after it has the name
+constexpr int kLooks = 20;
+constexpr useconds_t kLookPause = 1000;  // a holder listens a moment after it has the name
 
 struct Address {
   sockaddr_un text{};
@@ -35,8 +35,8 @@ std::optional<uid_t> listener_at(const Address& address) {
   const int socket = new_socket();
   if (socket < 0) return std::nullopt;
   int connected = ::connect(socket, address.get(), address.length);
-  for (int i = 0; i < kTries && connected != 0 && errno == ECONNREFUSED; ++i) {
-    ::usleep(kPause);
+  for (int i = 0; i < kLooks && connected != 0 && errno == ECONNREFUSED; ++i) {
+    ::usleep(kLookPause);
     connected = ::connect(socket, address.get(), address.length);
   }
   ucred listener{};

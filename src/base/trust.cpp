@@ -57,9 +57,9 @@ bool others_write(const fs::path& path, const struct stat& info) {
          (has_access_list(path) || !only_the_owner_is_in(info.st_gid, info.st_uid));
 }
 
-class Check {
+class SharingCheck {
  public:
-  Check() : owners_{0, ::geteuid()} {
+  SharingCheck() : owners_{0, ::geteuid()} {
     struct stat info{};
     // Where users have other numbers inside, as in a container, root may have none.
     if (::stat("/", &info) == 0) owners_.push_back(info.st_uid);
@@ -150,7 +150,7 @@ class Check {
 
 }  // namespace
 
-Status check_unshared(const std::string& path) { return Check().all(path); }
+Status check_unshared(const std::string& path) { return SharingCheck().all(path); }
 
 Status make_private_folder(const std::string& path) {
   std::string made;

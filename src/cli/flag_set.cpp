@@ -74,8 +74,8 @@ CLI::Validator one_of(const std::vector<std::string>& names) {
 
 // What the help calls the names of files and folders.
 bool is_file(const std::string& form) {
-  static const std::string kForms[] = {"FILE", "FILE.json", "FOLDER", "DB", "LIST"};
-  return std::ranges::find(kForms, form) != std::end(kForms);
+  static const std::string forms[] = {"FILE", "FILE.json", "FOLDER", "DB", "LIST"};
+  return std::ranges::find(forms, form) != std::end(forms);
 }
 
 // A script whose variable is empty means a file all the same, and not what is usual.

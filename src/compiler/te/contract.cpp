@@ -6,11 +6,11 @@
 namespace lathe::te {
 namespace {
 
-struct Level {
+struct LevelText {
   Numerics level;
   std::string_view name, promise;
 };
-constexpr std::array<Level, 3> kLevels = {{
+constexpr std::array<LevelText, 3> kLevelTexts = {{
     {Numerics::kComponentwise, "componentwise",
      "an element's error is bounded by what its own terms add up to, and NaN and infinity go where "
      "a term carries them"},
@@ -20,7 +20,7 @@ constexpr std::array<Level, 3> kLevels = {{
      "roundings, NaN and infinity may spread over whole rows, columns and matrices"},
 }};
 
-const Level& about(Numerics level) { return kLevels.at(static_cast<std::size_t>(level)); }
+const LevelText& about(Numerics level) { return kLevelTexts.at(static_cast<std::size_t>(level)); }
 
 }  // namespace
 
@@ -28,7 +28,7 @@ std::string_view name_of(Numerics level) { return about(level).name; }
 std::string_view promise_of(Numerics level) { return about(level).promise; }
 
 std::optional<Numerics> numerics_from_name(std::string_view name) {
-  for (const Level& each : kLevels)
+  for (const LevelText& each : kLevelTexts)
     if (each.name == name) return each.level;
   return std::nullopt;
 }

@@ -10,7 +10,7 @@
 namespace lathe::measure {
 namespace {
 
-constexpr std::int64_t kLargestTile = 6;  // results that are computed together along an axis
+constexpr std::int64_t kMostResults = 6;  // results that are computed together along an axis
 
 bool reads_iter(const ir::Read& read, int iter) {
   return std::ranges::any_of(read.index,
@@ -68,7 +68,7 @@ class Dimension {
       for (const ir::AffineTerm& tap : row_.terms) {
         if (iter(tap).kind != te::IterKind::kReduce) continue;
         const std::int64_t step = std::abs(tap.coef) / std::gcd(y.coef, tap.coef);
-        const std::int64_t results = std::min(kLargestTile, (iter(y).extent + step - 1) / step);
+        const std::int64_t results = std::min(kMostResults, (iter(y).extent + step - 1) / step);
         most = std::max(most, (results - 1) * std::abs(y.coef) * step + 1);
       }
     }

@@ -123,7 +123,8 @@ std::vector<Freedom> freedoms_of(const te::Workload& workload) {
 
 void make_uneven(const te::Tensor& tensor, const Freedom& freedom, std::vector<double>& values,
                  Rng& rng) {
-  constexpr double kLarge = 0x1p20, kMean = 64, kZeros = 1.0 / 64;
+  // Small ones and no large ones: the largest output must go on showing the errors of most others.
+  constexpr double kSmall = 0x1p-20, kSmaller = 0x1p-10, kMean = 64, kZeros = 1.0 / 64;
   for (double& value : values)
     if (rng.chance(kZeros)) value = 0;
   auto inner = static_cast<std::int64_t>(values.size());
@@ -134,10 +135,10 @@ void make_uneven(const te::Tensor& tensor, const Freedom& freedom, std::vector<d
     const std::vector<std::int64_t> chosen = slices_of(extent, rng);
     for (std::size_t i = 0; i < values.size(); ++i) {
       const std::int64_t slice = static_cast<std::int64_t>(i) / inner % extent;
-      if (slice == chosen[0]) values[i] *= kLarge;
-      if (slice == chosen[1]) values[i] /= kLarge;
-      if (slice == chosen[2]) values[i] += kMean;
-      if (slice == chosen[3]) values[i] = 0;
+      if (slice == chosen[0]) values[i] *= kSmall;
+      if (slice == chosen[1]) values[i] = 0;
+      if (slice == chosen[2]) values[i] = (values[i] + kMean) / kMean;
+      if (slice == chosen[3]) values[i] *= kSmaller;
     }
   }
   if (tensor.dtype == Dtype::kF32)
