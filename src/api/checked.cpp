@@ -14,7 +14,7 @@
 namespace lathe::api {
 namespace {
 
-constexpr std::uint64_t kCheck = 2;  // it changes with what is checked
+constexpr std::uint64_t kCheck = 3;  // it changes with what is checked
 // For building and running once, in seconds: the naive loops may take long.
 constexpr double kSeconds = 600;
 
@@ -77,8 +77,8 @@ Checked passed(const te::Workload& workload, double error) {
                 "{:.2g} was allowed",
                 error, allowed)
           : fmt::format(
-                "each is as near as rounding in its type brings it, the furthest {:.2g} of "
-                "the largest output away, which no program could better",
+                "each is within the bound of its roundings, the furthest {:.2g} of the "
+                "largest output away",
                 error);
   return {.done = true,
           .sentence = fmt::format("was checked on {}: it ran on random inputs between guard pages, "

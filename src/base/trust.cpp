@@ -74,11 +74,7 @@ class SharingCheck {
     LATHE_TRY_STATUS(way_to(path));
     struct stat info{};
     if (::lstat(at_.c_str(), &info) != 0) return missing(at_);
-    if (S_ISDIR(info.st_mode)) return unshared(at_, info, false);
-    LATHE_TRY_STATUS(unshared(at_, info, false));
-    const fs::path folder = at_.parent_path();
-    if (::lstat(folder.c_str(), &info) != 0) return missing(folder);
-    return unshared(folder, info, true);
+    return unshared(at_, info, false);
   }
 
  private:

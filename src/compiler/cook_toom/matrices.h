@@ -24,7 +24,9 @@ struct Matrices {
   Matrix input;   // (m + r - 1) x (m + r - 1); the last element of a row that is not 0 is 1
 };
 
-inline constexpr int kMostPositions = 13;  // m + r - 1
+inline constexpr int kMostPositions = 13;        // m + r - 1
+inline constexpr std::int64_t kMostTaps = 7;     // r, of a residue
+inline constexpr std::int64_t kLargestTile = 6;  // m
 
 // The m + r - 2 finite points that are used, different from each other; the last one is infinity.
 // They are small powers of two in pairs of opposite sign, so that transforms share sums;

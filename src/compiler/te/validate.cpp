@@ -1,7 +1,6 @@
 #include "compiler/te/validate.h"
 
 #include <algorithm>
-#include <cmath>
 #include <set>
 #include <utility>
 
@@ -229,26 +228,6 @@ Status check_shape(const std::string& name, const std::vector<std::int64_t>& sha
   return {};
 }
 
-Status check_range(const Tensor& tensor) {
-  if (!tensor.range) return {};
-  const auto [low, high] = *tensor.range;
-  if (tensor.role != TensorRole::kInput)
-    return fail(ErrorKind::kInvalidArgument,
-                "{} is no input, so its range follows from what it is made of", tensor.name);
-  if (tensor.dtype == Dtype::kBool)
-    return fail(ErrorKind::kInvalidArgument, "{} is bool, which has no range", tensor.name);
-  if (!(std::isfinite(low) && std::isfinite(high) && low <= high))
-    return fail(ErrorKind::kInvalidArgument,
-                "the range of {} goes from a number to one that is no smaller, as in 0..1; {} to "
-                "{} does not",
-                tensor.name, low, high);
-  for (const double end : {low, high})
-    if (LATHE_TRY(number_as(end, tensor.dtype)) != end)
-      return fail(ErrorKind::kInvalidArgument, "{}, an end of {}'s range, is not rounded to {}",
-                  end, tensor.name, name_of(tensor.dtype));
-  return {};
-}
-
 Status check_border_shape(const Tensor& tensor) {
   if (tensor.border_shape.empty() || merged_dims(tensor.shape, tensor.border_shape)) return {};
   return fail(ErrorKind::kInvalidArgument,
@@ -330,31 +309,6 @@ Status check_read(const Tensor& tensor, const ir::Read& read, const std::vector<
                 d, tensor.name, fmt::join(tensor.shape, ","), index_text(index, iters),
                 clamped(before ? low : high), clamped(before ? -low : high - size + 1),
                 before ? "before its start" : "past its end");
-  }
-  return {};
-}
-
-namespace {
-
-// With two digits, and not below.
-std::string rounded_up(double value) {
-  const double digit = std::pow(10, std::floor(std::log10(value)) - 1);
-  return fmt::format("{:.2g}", std::ceil(value / digit) * digit);
-}
-
-}  // namespace
-
-Status check_max_error(const Workload& workload) {
-  const double asked = workload.contract.max_error;
-  if (asked == Contract{}.max_error) return {};
-  for (const int t : workload.outputs()) {
-    const Tensor& tensor = workload.tensors[static_cast<std::size_t>(t)];
-    const double least = epsilon_of(tensor.dtype);
-    if (asked < least)
-      return fail(ErrorKind::kInvalidArgument,
-                  "no {} is as accurate as a max_error of {:.3g} asks, and {} is of that type; the "
-                  "least that can be asked for is {}",
-                  name_of(tensor.dtype), asked, tensor.name, rounded_up(least));
   }
   return {};
 }

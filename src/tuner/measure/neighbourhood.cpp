@@ -6,11 +6,10 @@
 #include <numeric>
 
 #include "compiler/cook_toom/matrices.h"
+#include "compiler/te/saturation.h"
 
 namespace lathe::measure {
 namespace {
-
-constexpr std::int64_t kMostResults = 6;  // results that are computed together along an axis
 
 bool reads_iter(const ir::Read& read, int iter) {
   return std::ranges::any_of(read.index,
@@ -32,26 +31,39 @@ ir::Read through_copies(const te::Workload& workload, ir::Read read) {
   }
 }
 
+// A row of an operand's index: its results are iterators that the other operand lacks, its taps are
+// reduced ones beside these.
 class Dimension {
  public:
   Dimension(const te::Stage& stage, const ir::Affine& row, const ir::Read& other)
       : stage_(stage), row_(row), other_(other) {}
 
   Reach reach(std::int64_t size) const {
-    Reach out{row_.offset, row_.offset, 0};
+    Reach out{row_.offset, row_.offset};
     for (const ir::AffineTerm& term : row_.terms) {
       const std::int64_t span = term.coef * (iter(term).extent - 1);
       (span < 0 ? out.low : out.high) += span;
     }
-    out.reach = tile() == 0 || taps() == 0 ? 0 : tile() + taps() - 1;
+    std::int64_t step = 0, taps = 0, results = 0;
+    for (const ir::AffineTerm& tap : row_.terms) {
+      const std::int64_t apart = results_apart(tap);
+      if (apart < 0) continue;
+      step = std::gcd(step, tap.coef);
+      taps += std::abs(tap.coef) * (iter(tap).extent - 1);
+      results = std::max(results, apart);
+    }
+    if (step == 0) return out;
     // Further away there is nothing.
-    out.reach = std::min(out.reach, std::max(size, out.high - out.low + 1));
+    const std::int64_t most = std::max(size, out.high - out.low + 1);
+    out.step = step;
+    out.steps = (std::min(taps + results, most) + step - 1) / step;
     return out;
   }
 
   bool is_tap(int number) const {
-    return row_.coef_of(number) != 0 && tile() > 0 &&
-           stage_.iters[static_cast<std::size_t>(number)].kind == te::IterKind::kReduce;
+    return std::ranges::any_of(row_.terms, [&](const ir::AffineTerm& term) {
+      return term.iter == number && results_apart(term) >= 0;
+    });
   }
 
  private:
@@ -59,29 +71,22 @@ class Dimension {
     return stage_.iters[static_cast<std::size_t>(term.iter)];
   }
 
-  // How far apart the elements are that results of a tile read with one tap; 0: there is no result.
-  std::int64_t tile() const {
-    std::int64_t most = 0;
+  // How far apart the elements are that results of a tile read with this tap; -1: no algorithm
+  // makes tiles along it.
+  std::int64_t results_apart(const ir::AffineTerm& tap) const {
+    std::int64_t most = -1;
+    if (iter(tap).kind != te::IterKind::kReduce) return most;
     for (const ir::AffineTerm& y : row_.terms) {
       if (iter(y).kind != te::IterKind::kSpatial || reads_iter(other_, y.iter)) continue;
-      most = std::max<std::int64_t>(most, 1);
-      for (const ir::AffineTerm& tap : row_.terms) {
-        if (iter(tap).kind != te::IterKind::kReduce) continue;
-        const std::int64_t step = std::abs(tap.coef) / std::gcd(y.coef, tap.coef);
-        const std::int64_t results = std::min(kMostResults, (iter(y).extent + step - 1) / step);
-        most = std::max(most, (results - 1) * std::abs(y.coef) * step + 1);
-      }
+      const cook_toom::Strands strands =
+          cook_toom::strands_of(std::abs(y.coef), std::abs(tap.coef));
+      const std::int64_t taps = cook_toom::residues_of(iter(tap).extent, strands.inner_stride).taps;
+      if (taps < 2 || taps > cook_toom::kMostTaps) continue;
+      const std::int64_t results =
+          std::min(cook_toom::kLargestTile, strands.longest(iter(y).extent));
+      most = std::max(most, (results - 1) * std::abs(y.coef) * strands.count);
     }
     return most;
-  }
-
-  // How far apart the elements are that one result reads; 0: there is no tap.
-  std::int64_t taps() const {
-    std::int64_t apart = 0;
-    for (const ir::AffineTerm& tap : row_.terms)
-      if (iter(tap).kind == te::IterKind::kReduce)
-        apart = std::max<std::int64_t>(apart, 1) + std::abs(tap.coef) * (iter(tap).extent - 1);
-    return apart;
   }
 
   const te::Stage& stage_;
@@ -99,29 +104,33 @@ Neighbourhood around(const te::Workload& workload, const te::Stage& stage, const
 }
 
 bool has_reach(const Neighbourhood& around) {
-  return std::ranges::any_of(around, [](const Reach& each) { return each.reach > 0; });
+  return std::ranges::any_of(around, [](const Reach& each) { return each.steps > 0; });
 }
 
-double channels_of(const te::Stage& stage, const NeighbourSum& sum) {
-  double channels = 1;
+bool is_tap(const te::Stage& stage, const ir::Read& read, const ir::Read& other, int iter) {
+  return std::ranges::any_of(
+      read.index, [&](const ir::Affine& row) { return Dimension(stage, row, other).is_tap(iter); });
+}
+
+// Terms that are no taps; 0: there are only taps.
+double channels_of(const te::Stage& stage, const MixedSum& sum) {
+  double channels = 0;
   for (int i = 0; i < static_cast<int>(stage.iters.size()); ++i) {
     const te::Iterator& iter = stage.iters[static_cast<std::size_t>(i)];
-    const auto is_tap = [&](const ir::Read& read, const ir::Read& other) {
-      return std::ranges::any_of(read.index, [&](const ir::Affine& row) {
-        return Dimension(stage, row, other).is_tap(i) && row.terms.size() > 1;
-      });
-    };
-    if (iter.kind == te::IterKind::kReduce && !is_tap(sum.a, sum.b) && !is_tap(sum.b, sum.a))
-      channels *= static_cast<double>(iter.extent);
+    if (iter.kind == te::IterKind::kReduce && !is_tap(stage, sum.a, sum.b, i) &&
+        !is_tap(stage, sum.b, sum.a, i))
+      channels = std::max(channels, 1.0) * static_cast<double>(iter.extent);
   }
   return channels;
 }
 
 }  // namespace
 
-std::optional<NeighbourSum> neighbour_sum(const te::Workload& workload, const te::Stage& stage) {
+std::optional<MixedSum> mixed_sum(const te::Workload& workload, const te::Stage& stage) {
   const auto* product = std::get_if<ir::Binary>(&stage.body->value);
-  if (workload.contract.level() == te::Numerics::kComponentwise ||
+  const te::Contract& contract = workload.contract;
+  if (contract.level() == te::Numerics::kComponentwise ||
+      (contract.algorithm.empty() && te::saturates(workload)) ||
       stage.reduce != ir::ReduceOp::kSum || product == nullptr ||
       product->op != ir::BinaryOp::kMul ||
       (stage.body->dtype != Dtype::kF32 && stage.body->dtype != Dtype::kF64))
@@ -129,16 +138,17 @@ std::optional<NeighbourSum> neighbour_sum(const te::Workload& workload, const te
   const auto* a = std::get_if<ir::Read>(&product->a->value);
   const auto* b = std::get_if<ir::Read>(&product->b->value);
   if (a == nullptr || b == nullptr) return std::nullopt;
-  NeighbourSum out{through_copies(workload, *a), through_copies(workload, *b), {}, {}};
+  MixedSum out{through_copies(workload, *a), through_copies(workload, *b), {}, {}};
   if (out.a.pad.value_or(0) != 0 || out.b.pad.value_or(0) != 0) return std::nullopt;
   out.around_a = around(workload, stage, out.a, out.b);
   out.around_b = around(workload, stage, out.b, out.a);
   if (!has_reach(out.around_a) && !has_reach(out.around_b)) return std::nullopt;
   out.channels = channels_of(stage, out);
+  if (out.channels == 0) return std::nullopt;
   return out;
 }
 
-double allowed_growth(const te::Contract& contract, const NeighbourSum& sum) {
+double allowed_growth(const te::Contract& contract, const MixedSum& sum) {
   const auto terms = static_cast<std::int64_t>(std::min(sum.channels, 0x1p62));
   return std::max(1.0, contract.max_error / cook_toom::direct_error(terms));
 }

@@ -80,7 +80,7 @@ class ReferenceWriter {
     int from = read.tensor;
     std::vector<ir::Affine> index = read.index;
     for (std::size_t d = 0; d < around.size(); ++d) {
-      if (around[d].reach == 0) continue;
+      if (around[d].steps == 0) continue;
       from = largest_along(from, d, around[d], from == read.tensor);
       index[d].offset -= around[d].low;
     }
@@ -97,9 +97,9 @@ class ReferenceWriter {
       made.iters.push_back({fmt::format("p{}", i), shape[i], te::IterKind::kSpatial});
       index.push_back(ir::Affine::iter(static_cast<int>(i)));
     }
-    made.iters.push_back({"q", 2 * along.reach + 1, te::IterKind::kReduce});
-    index[d] = index[d] + ir::Affine::iter(static_cast<int>(shape.size())) +
-               ir::Affine::constant(along.low - along.reach);
+    made.iters.push_back({"q", 2 * along.steps + 1, te::IterKind::kReduce});
+    index[d] = index[d] + ir::Affine::iter(static_cast<int>(shape.size()), along.step) +
+               ir::Affine::constant(along.low - along.steps * along.step);
     made.reduce = ir::ReduceOp::kMax;
     made.accumulator = Dtype::kF64;
     made.body = ir::read(from, std::move(index), Dtype::kF64, 0.0);
@@ -177,7 +177,7 @@ class ReferenceWriter {
     const Expr own = plain ? nullptr : bounds_.bound(stage.body);
     Expr term = size(bounds_.value(stage.body));
     double growth = 1;
-    if (const auto near = neighbour_sum(workload_, stage)) {
+    if (const auto near = mixed_sum(workload_, stage)) {
       term =
           times(largest_around(near->a, near->around_a), largest_around(near->b, near->around_b));
       growth = allowed_growth(workload_.contract, *near);
@@ -336,7 +336,7 @@ double allowed_error(const te::Workload& workload, bool jumps, const Reference& 
   if (smallest * asked < 1e3 * step) return kUnbounded;
   // Bounds that leave room for algorithms say nothing of a single rounding.
   const bool by_element = std::ranges::none_of(workload.stages, [&](const te::Stage& stage) {
-    return neighbour_sum(workload, stage).has_value();
+    return mixed_sum(workload, stage).has_value();
   });
   const bool magnifies = by_element && asked >= te::Contract{}.max_error;
   return magnifies || te::saturates(workload) ? std::max(asked, one_rounding(workload, reference))

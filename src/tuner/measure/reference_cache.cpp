@@ -16,7 +16,7 @@ namespace {
 namespace fs = std::filesystem;
 
 // It changes when a reference or its inputs do.
-constexpr std::uint64_t kFormat = 0x3130464552544c05;
+constexpr std::uint64_t kFormat = 0x3130464552544c06;
 constexpr std::uintmax_t kMostBytes = std::uintmax_t{1} << 30;
 
 std::uint64_t checksum(const std::vector<double>& values) {

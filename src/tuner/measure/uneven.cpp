@@ -98,18 +98,27 @@ class Freedoms {
   const te::Stage* stage_ = nullptr;
 };
 
-// Different slices, one for each change; of few slices most stay as they are, and -1 stands for
-// none.
-std::vector<std::int64_t> slices_of(std::int64_t extent, Rng& rng) {
+// Different slices, one for each change as far as there are enough: most stay as they are.
+std::vector<std::size_t> slices_of(std::size_t extent, Rng& rng) {
   constexpr std::size_t kChanges = 4;
-  std::vector<std::int64_t> chosen;
-  const auto most = std::min<std::size_t>(kChanges, static_cast<std::size_t>(extent) / 2);
-  while (chosen.size() < most) {
-    const auto slice = static_cast<std::int64_t>(rng.below(static_cast<std::uint64_t>(extent)));
+  std::vector<std::size_t> chosen;
+  while (chosen.size() < std::min(kChanges, extent / 2)) {
+    const std::size_t slice = rng.below(extent);
     if (std::ranges::find(chosen, slice) == chosen.end()) chosen.push_back(slice);
   }
-  chosen.resize(kChanges, -1);
   return chosen;
+}
+
+// What each of the chosen slices becomes. None is large, and products of two means are not either:
+// the largest output must go on showing the errors of most others.
+double changed(std::size_t change, double value) {
+  constexpr double kSmall = 0x1p-20, kSmaller = 0x1p-10, kMean = 64, kShare = 1.0 / 1024;
+  switch (change) {
+    case 0: return value * kSmall;
+    case 1: return 0;
+    case 2: return (value + kMean) * kShare;
+    default: return value * kSmaller;
+  }
 }
 
 }  // namespace
@@ -123,23 +132,18 @@ std::vector<Freedom> freedoms_of(const te::Workload& workload) {
 
 void make_uneven(const te::Tensor& tensor, const Freedom& freedom, std::vector<double>& values,
                  Rng& rng) {
-  // Small ones and no large ones: the largest output must go on showing the errors of most others.
-  constexpr double kSmall = 0x1p-20, kSmaller = 0x1p-10, kMean = 64, kZeros = 1.0 / 64;
+  constexpr double kZeros = 1.0 / 64;
   for (double& value : values)
     if (rng.chance(kZeros)) value = 0;
-  auto inner = static_cast<std::int64_t>(values.size());
+  auto inner = values.size();
   for (std::size_t d = 0; d < tensor.shape.size(); ++d) {
-    const std::int64_t extent = tensor.shape[d];
+    const auto extent = static_cast<std::size_t>(tensor.shape[d]);
     inner /= extent;
     if (extent < 2 || !freedom.apart[d]) continue;
-    const std::vector<std::int64_t> chosen = slices_of(extent, rng);
-    for (std::size_t i = 0; i < values.size(); ++i) {
-      const std::int64_t slice = static_cast<std::int64_t>(i) / inner % extent;
-      if (slice == chosen[0]) values[i] *= kSmall;
-      if (slice == chosen[1]) values[i] = 0;
-      if (slice == chosen[2]) values[i] = (values[i] + kMean) / kMean;
-      if (slice == chosen[3]) values[i] *= kSmaller;
-    }
+    const std::vector<std::size_t> chosen = slices_of(extent, rng);
+    for (std::size_t change = 0; change < chosen.size(); ++change)
+      for (std::size_t at = chosen[change] * inner; at < values.size(); at += extent * inner)
+        for (std::size_t i = at; i < at + inner; ++i) values[i] = changed(change, values[i]);
   }
   if (tensor.dtype == Dtype::kF32)
     for (double& value : values) value = static_cast<float>(value);

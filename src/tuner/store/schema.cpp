@@ -62,10 +62,9 @@ std::string columns_sql(const Fields& fields) {
 }
 
 // Texts that repeat (workload keys, targets, fingerprints, steps of traces, values of knobs) are
-// rows of `names`, which never change. `standing` is
-// what "best" compares: the time in a final race, or the measured time with a penalty where there
-// was none; NULL-free so that the two indexes answer the look-up alone, with and without the cpu
-// given.
+// rows of `names`, which never change. `standing` is what "best" compares: the time in a final
+// race, or the measured time with a penalty where there was none; NULL-free so that the two indexes
+// answer the look-up alone, with and without the cpu given.
 std::string tables_sql() {
   return fmt::format(R"sql(
 CREATE TABLE names (id INTEGER PRIMARY KEY, text TEXT NOT NULL UNIQUE);

@@ -37,9 +37,8 @@ struct RaceStory {
 // Races the records against each other, at the fastest speed that the store knows of this machine
 // as far as there is patience, and stores what they reached and the machine's speed. The defender
 // stays first unless another is faster by more than chance explains, and faster than `start`, too.
-// Of those within each other's
-// spread the one with the fewest loads a multiplication stands first: a neighbour on the machine
-// costs it least.
+// Of those within each other's spread the one with the fewest loads a multiplication stands first:
+// a neighbour on the machine costs it least.
 Result<RaceStory> race_records(store::Store& store, measure::Measurer& measurer,
                                const RecordRace& request);
 

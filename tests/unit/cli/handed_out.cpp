@@ -98,7 +98,7 @@ TEST_F(HandedOut, WhatIsInfiniteInItsTypeHidesNothing) {
   const Outcome outcome = lathe({"compile", "Y[i] = exp(X[i] * 1000)", "--shape", "X=101",
                                  "--schedule", "default", "-o", folder_.at("e.so")});
   EXPECT_EQ(outcome.code, 0) << outcome.error;
-  EXPECT_TRUE(header_says("e.h", "each is as near as rounding in its type brings it"));
+  EXPECT_TRUE(header_says("e.h", "each is within the bound of its roundings"));
 }
 
 TEST_F(HandedOut, NothingIsWrittenWhereTheCheckRefuses) {

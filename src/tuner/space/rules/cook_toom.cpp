@@ -15,8 +15,8 @@ namespace {
 
 using Values = std::vector<std::int64_t>;
 
-constexpr std::int64_t kMostTaps = 7;  // of a residue
-constexpr std::int64_t kTiles[] = {2, 3, 4, 6};
+using cook_toom::kMostTaps;
+constexpr std::int64_t kTiles[] = {2, 3, 4, cook_toom::kLargestTile};
 
 bool may_tile(const ImageAxis& axis, std::int64_t tile) {
   const std::int64_t taps = axis.residues().taps;
