@@ -99,6 +99,8 @@ def workload_of(
         raise invalid(f"max_error is {max_error}; give more than 0, or None for 2e-5")
     inputs.max_error = max_error or 0.0
     inputs.algorithm = algorithm or ""
+    if numerics is not None and (not isinstance(numerics, str) or not numerics):
+        raise invalid(f"numerics is {numerics!r}; name componentwise, local or normwise")
     inputs.numerics = numerics or ""
     inputs.ranges = _pairs(ranges or {})
     types = {name: dtype_name(dtype) for name, dtype in (dtypes or {}).items()}

@@ -69,7 +69,7 @@ Result<ArtifactFiles> write_artifact(const te::Workload& workload, const schedul
   LATHE_TRY_STATUS(package::check_names(files.name, path));
   const flat::Program flat = LATHE_TRY(flat_program(workload, trace, target));
   files.checked = LATHE_TRY(check_program(workload, trace, target, request.checking));
-  std::vector<std::string> remarks = {numerics_sentence(workload),
+  std::vector<std::string> remarks = {numerics_sentence(workload, trace),
                                       "The program " + files.checked.sentence + "."};
   if (const std::string names = names_sentence(workload); !names.empty())
     remarks.insert(remarks.begin(), names);

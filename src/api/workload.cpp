@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <charconv>
 #include <filesystem>
+#include <set>
 
 #include <fmt/ranges.h>
 
@@ -189,12 +190,16 @@ Status mark_constants(te::Workload& workload, const std::vector<std::string>& na
 
 // Each is NAME=LOW..HIGH, as the text of an expression has it.
 Status set_ranges(te::Workload& workload, const std::vector<std::string>& ranges) {
+  std::set<std::string> given;
   for (const std::string& text : ranges) {
     const auto equals = text.find('=');
     if (equals == std::string::npos)
       return fail_at("--range", ErrorKind::kInvalidArgument,
                      "\"{}\" is no range of an input; write NAME=LOW..HIGH, as X=0..1", text);
     te::Tensor& tensor = *LATHE_TRY(input_named(workload, text.substr(0, equals), "--range"));
+    if (!given.insert(tensor.name).second)
+      return fail_at("--range", ErrorKind::kInvalidArgument, "{} has two ranges; give one",
+                     tensor.name);
     auto range = te::parse_range(text.substr(equals + 1), tensor.dtype);
     if (range) tensor.range = *range;
     const Status right = range ? te::check_range(tensor) : Status(std::unexpected(range.error()));
@@ -272,8 +277,12 @@ std::vector<std::pair<std::string, std::string>> names_in_records(const te::Work
   return names;
 }
 
-std::string numerics_sentence(const te::Workload& workload) {
-  const te::Numerics level = workload.contract.level();
+std::string_view numerics_of(const schedule::Trace& trace) {
+  return te::name_of(driver::numerics_of(trace));
+}
+
+std::string numerics_sentence(const te::Workload& workload, const schedule::Trace& trace) {
+  const te::Numerics level = driver::numerics_of(trace);
   std::string text =
       fmt::format("Its numerics are {}: {}.", te::name_of(level), te::promise_of(level));
   for (const int input : workload.inputs()) {

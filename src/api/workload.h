@@ -5,11 +5,13 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
 #include "base/result.h"
 #include "base/target.h"
+#include "compiler/schedule/step.h"
 #include "compiler/te/workload.h"
 #include "tuner/space/space.h"
 
@@ -46,8 +48,10 @@ std::vector<std::pair<std::string, std::string>> names_in_records(const te::Work
 // The same as a sentence; empty if no name differs.
 std::string names_sentence(const te::Workload& workload);
 
-// What is promised of rounding, NaN and infinity, and for which inputs.
-std::string numerics_sentence(const te::Workload& workload);
+// The name of the level of numerics that a program of this trace keeps.
+std::string_view numerics_of(const schedule::Trace& trace);
+// What a program of this trace promises of rounding, NaN and infinity, and for which inputs.
+std::string numerics_sentence(const te::Workload& workload, const schedule::Trace& trace);
 
 // The space of the workload's key, as records and traces know it. Where there is none, the error
 // says why in the workload's own names.

@@ -30,7 +30,7 @@ Result<int> perform(const Flags& flags) {
         {"workload", record.workload}, {"target", record.target}, {"cache", record.cache_mode}};
     json.update(short_json(record, flops));
     add_traffic(json, traffic, seconds);
-    json["numerics"] = te::name_of(workload.definition.contract.level());
+    json["numerics"] = api::numerics_of(chosen.trace);
     json["trace"] = record.trace;
     json["tensors"] = tensor_names(workload.definition);
     fmt::print("{}\n", dump(json));
@@ -47,7 +47,7 @@ Result<int> perform(const Flags& flags) {
              printable(fmt::format("trial {} of run {}, {}, on {}\nschedule: {}\n{}", record.index,
                                    record.run, record.time, record.fingerprint,
                                    schedule_text(record.config), schedule::print(chosen.trace))));
-  fmt::print("{}\n", api::numerics_sentence(workload.definition));
+  fmt::print("{}\n", api::numerics_sentence(workload.definition, chosen.trace));
   if (const std::string names = api::names_sentence(workload.definition); !names.empty())
     fmt::print("{}\n", names);
   return kDone;

@@ -18,6 +18,10 @@ Work work_of(const te::Workload& workload) {
   return {gigabytes, "GB/s", false, 1, gigabytes};
 }
 
+std::string range_of(const te::Tensor& tensor) {
+  return tensor.range ? fmt::format(" in {}..{}", tensor.range->low, tensor.range->high) : "";
+}
+
 // Writes "f32 A 1x64x56x56, const B 64x64x3x3"; a type holds for what follows it, too.
 std::string shapes_of(const te::Workload& workload) {
   std::vector<std::string> texts;
@@ -26,8 +30,8 @@ std::string shapes_of(const te::Workload& workload) {
     if (tensor.role != te::TensorRole::kInput && tensor.role != te::TensorRole::kOutput) continue;
     const std::string type = dtype == tensor.dtype ? "" : fmt::format("{} ", name_of(tensor.dtype));
     dtype = tensor.dtype;
-    texts.push_back(fmt::format("{}{}{} {}", type, tensor.constant ? "const " : "", tensor.name,
-                                fmt::join(tensor.shape_at_border(), "x")));
+    texts.push_back(fmt::format("{}{}{} {}{}", type, tensor.constant ? "const " : "", tensor.name,
+                                fmt::join(tensor.shape_at_border(), "x"), range_of(tensor)));
   }
   return fmt::format("{}{}, numerics {}", fmt::join(texts, ", "),
                      workload.contract.free_layout ? ", free layout" : "",

@@ -1,5 +1,6 @@
 #include "compiler/driver/driver.h"
 
+#include <algorithm>
 #include <chrono>
 #include <utility>
 
@@ -29,25 +30,38 @@ Result<Target> resolve_target(const Target& target, Backends backends) {
 
 namespace {
 
+// The algorithm that a step computes a sum by, as contracts name it; "": as it is written.
+std::string_view algorithm_of(const schedule::Step& step) {
+  if (std::holds_alternative<schedule::CookToom>(step)) return "cook_toom";
+  return std::holds_alternative<schedule::Strassen>(step) ? "strassen" : "";
+}
+
+te::Numerics numerics_of(const schedule::Step& step) {
+  const std::string_view algorithm = algorithm_of(step);
+  return algorithm.empty() ? te::Numerics::kComponentwise : te::numerics_of_algorithm(algorithm);
+}
+
 // Refuses algorithms that need more than the workload allows.
 Status check_numerics(const te::Contract& contract, const schedule::Trace& trace) {
   for (std::size_t s = 0; s < trace.size(); ++s) {
-    std::string_view algorithm;
-    if (std::holds_alternative<schedule::CookToom>(trace[s])) algorithm = "cook_toom";
-    if (std::holds_alternative<schedule::Strassen>(trace[s])) algorithm = "strassen";
-    if (algorithm.empty()) continue;
-    const te::Numerics needed = te::numerics_of_algorithm(algorithm);
+    const te::Numerics needed = numerics_of(trace[s]);
     if (needed <= contract.level()) continue;
     return fail_at(fmt::format("step {}", s), ErrorKind::kIllegalSchedule,
                    "{} is {}, and numerics {} does not allow it; take another schedule, or ask "
                    "for numerics {}",
-                   algorithm, te::name_of(needed), te::name_of(contract.level()),
+                   algorithm_of(trace[s]), te::name_of(needed), te::name_of(contract.level()),
                    te::name_of(needed));
   }
   return {};
 }
 
 }  // namespace
+
+te::Numerics numerics_of(const schedule::Trace& trace) {
+  te::Numerics most = te::Numerics::kComponentwise;
+  for (const schedule::Step& step : trace) most = std::max(most, numerics_of(step));
+  return most;
+}
 
 Result<ir::Nest> scheduled(const te::Workload& workload, const schedule::Trace& trace) {
   LATHE_TRY_STATUS(check_numerics(workload.contract, trace));

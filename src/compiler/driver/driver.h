@@ -22,6 +22,9 @@ Result<const codegen::Backend*> backend_for(const Target& target, Backends backe
 // As that back end resolves it.
 Result<Target> resolve_target(const Target& target, Backends backends);
 
+// The least level of numerics that allows the trace: what a program of it promises.
+te::Numerics numerics_of(const schedule::Trace& trace);
+
 // The naive nest of the workload under the trace. The error's place is the step that cannot be
 // done.
 Result<ir::Nest> scheduled(const te::Workload& workload, const schedule::Trace& trace);

@@ -12,6 +12,19 @@
 namespace lathe::te {
 namespace {
 
+// The range with its ends rounded to the type.
+Result<InputRange> range_as(const InputRange& range, Dtype dtype) {
+  InputRange out;
+  for (const auto& [end, from] : {std::pair(&out.low, range.low), {&out.high, range.high}}) {
+    const auto rounded = number_as(from, dtype);
+    if (!rounded)
+      return fail(ErrorKind::kInvalidArgument, "{} is no number of {}, so no end of its range",
+                  from, name_of(dtype));
+    *end = *rounded;
+  }
+  return out;
+}
+
 class WorkloadBuilder {
  public:
   WorkloadBuilder(WorkloadSyntax syntax, const Declarations& given)
@@ -75,9 +88,7 @@ class WorkloadBuilder {
     Tensor tensor{d.name, d.dtype, d.shape, TensorRole::kInput};
     tensor.constant = d.constant || (is_constant(d.name) && !is_written && !d.literal);
     tensor.border_shape = d.border_shape;
-    if (d.range)
-      tensor.range = InputRange{LATHE_TRY(at(d.place, number_as(d.range->low, d.dtype))),
-                                LATHE_TRY(at(d.place, number_as(d.range->high, d.dtype)))};
+    if (d.range) tensor.range = LATHE_TRY(at(d.place, range_as(*d.range, d.dtype)));
     LATHE_TRY_STATUS(at(d.place, check_range(tensor)));
     LATHE_TRY_STATUS(at(d.place, check_border_shape(tensor)));
     if (is_written) tensor.role = TensorRole::kIntermediate;
@@ -296,9 +307,7 @@ class WorkloadBuilder {
 }  // namespace
 
 Result<InputRange> parse_range(std::string_view text, Dtype dtype) {
-  const InputRange range = LATHE_TRY(parse_range_syntax(text));
-  return InputRange{LATHE_TRY(number_as(range.low, dtype)),
-                    LATHE_TRY(number_as(range.high, dtype))};
+  return range_as(LATHE_TRY(parse_range_syntax(text)), dtype);
 }
 
 Result<Workload> parse_workload(std::string_view text, const Declarations& declarations) {

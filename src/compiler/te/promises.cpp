@@ -39,10 +39,11 @@ Status check_range(const Tensor& tensor) {
   if (tensor.dtype == Dtype::kBool)
     return fail(ErrorKind::kInvalidArgument, "{} is bool, which has no range", tensor.name);
   if (!(std::isfinite(low) && std::isfinite(high) && low <= high))
-    return fail(ErrorKind::kInvalidArgument,
-                "the range of {} goes from a number to one that is no smaller, as in 0..1; {} to "
-                "{} does not",
-                tensor.name, low, high);
+    return fail(
+        ErrorKind::kInvalidArgument,
+        "the range of {} goes from a finite number to one that is no smaller, as in 0..1; {} to "
+        "{} does not",
+        tensor.name, low, high);
   for (const double end : {low, high})
     if (LATHE_TRY(number_as(end, tensor.dtype)) != end)
       return fail(ErrorKind::kInvalidArgument, "{}, an end of {}'s range, is not rounded to {}",

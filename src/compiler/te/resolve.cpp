@@ -16,6 +16,10 @@ class Resolver {
   Result<StageScope> run() {
     LATHE_TRY_STATUS(enter(stage_.iters, IterKind::kSpatial));
     LATHE_TRY_STATUS(walk(*stage_.body));
+    // The tree of a > b has b before a.
+    std::ranges::stable_sort(out_.reads, {}, [](const auto& read) {
+      return std::pair(read.second.line, read.second.column);
+    });
     return std::move(out_);
   }
 

@@ -19,7 +19,8 @@ Result<InputRange> range_of(TokenReader& in) {
   LATHE_TRY_STATUS(in.expect(".."));
   out.high = LATHE_TRY(in.signed_number());
   if (!(std::isfinite(out.low) && std::isfinite(out.high) && out.low <= out.high))
-    return in.error(place, "a range goes from a number to one that is no smaller, as in 0..1");
+    return in.error(place,
+                    "a range goes from a finite number to one that is no smaller, as in 0..1");
   return out;
 }
 
@@ -74,6 +75,7 @@ class ItemParser {
       out_.algorithm = algorithm.text;
     } else if (what.text == "numerics") {
       const Token level = LATHE_TRY(in_.name(kNumerics));
+      if (out_.numerics) return in_.error(level.place, "numerics are given twice; give one level");
       out_.numerics = numerics_from_name(level.text);
       if (!out_.numerics)
         return in_.error(level.place, "{} is no level of numerics; name {}", level.shown(),

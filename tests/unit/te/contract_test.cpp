@@ -77,8 +77,9 @@ TEST(Range, IsRefusedWhereItIsNone) {
        {"X: f32[4] in 1..0; Y[i] = X[i]", "X: f32[4] in 0..inf; Y[i] = X[i]",
         "X: f32[4] in 0; Y[i] = X[i]", "X: f32[4] in ..1; Y[i] = X[i]",
         "X: f32[4] in 0..1..2; Y[i] = X[i]", "X: i8[4] in 0..300; Y[i] = X[i]",
-        "X: i8[4] in 0..1.5; Y[i] = X[i]", "X: bool[4] in 0..1; Y[i] = X[i]",
-        "X: f32[4]; Y: f32[4] in 0..1; Y[i] = X[i]", "X: f32[2] in 0..1 = {0, 1}; Y[i] = X[i]"})
+        "X: i8[4] in 0..1.5; Y[i] = X[i]", "numerics local; numerics local; X: f32[4]; Y[i] = X[i]",
+        "X: bool[4] in 0..1; Y[i] = X[i]", "X: f32[4]; Y: f32[4] in 0..1; Y[i] = X[i]",
+        "X: f32[2] in 0..1 = {0, 1}; Y[i] = X[i]"})
     EXPECT_NE(refusal(text), "") << text;
   EXPECT_TRUE(parse_range("0..1", Dtype::kF32));
   EXPECT_FALSE(parse_range("0..1 2", Dtype::kF32));

@@ -87,6 +87,16 @@ TEST(Parse, InputsAreAsLargeAsWhatAllStatementsReadOfThem) {
   }
 }
 
+TEST(Parse, InputsHaveTheOrderOfTheText) {
+  for (const char* text :
+       {"Z[i:4] = f32(X[i] > Y[i])", "Z[i:4] = f32(X[i] >= Y[i] && Y[i] < V[i])",
+        "Z[i:4] = select(X[i] > (max(j:4) Y[j]), Y[i], X[i])", "Z[i:4] = X[i] - Y[i]"}) {
+    const Workload p = parsed(text);
+    EXPECT_EQ(p.tensors[static_cast<std::size_t>(p.inputs()[0])].name, "X") << text;
+    EXPECT_EQ(p.tensors[static_cast<std::size_t>(p.inputs()[1])].name, "Y") << text;
+  }
+}
+
 TEST(Parse, CallersMaySeeDimensionsMerged) {
   const Workload p =
       parsed("X: f32[2,3,4] as [6,4]; output Y: f32[2,3,4] as [2,12]; Y[g,o,x] = X[g,o,x] * 2");
