@@ -288,7 +288,7 @@ std::string numerics_sentence(const te::Workload& workload, const schedule::Trac
   for (const int input : workload.inputs()) {
     const te::Tensor& tensor = workload.tensors[static_cast<std::size_t>(input)];
     if (tensor.range)
-      text += fmt::format(" Elements of {} must lie in {}..{}: it was checked with such numbers.",
+      text += fmt::format(" Elements of {} must lie in {}..{}: checks draw such numbers.",
                           tensor.name, tensor.range->low, tensor.range->high);
   }
   return text;

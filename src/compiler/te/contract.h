@@ -47,7 +47,8 @@ struct Contract {
   Numerics level() const;
 };
 
-// Refuses what contradicts itself: an algorithm that needs more than the level allows.
+// Refuses a max_error that is none, an unknown algorithm, and one that needs more than the level
+// allows.
 Status check(const Contract& contract);
 
 }  // namespace lathe::te
