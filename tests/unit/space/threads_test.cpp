@@ -29,7 +29,7 @@ const SharedCase kSharedCases[] = {
      {"V", "P", "V x P", "reduction"}},
     {"batches",
      "A: f32[2,3,7,33]; B: f32[2,33,3,19]; C[n,h,i,j] = sum(k) A[n,h,i,k] * B[n,k,h,j]",
-     {"V", "P", "batch", "V x P", "batch x V", "batch x P", "reduction"}},
+     {"V", "P", "batch", "V x P", "batch x V", "batch x P", "batch x V x P", "reduction"}},
     {"constant",
      "A: f32[7,70]; const B: f32[70,23]; b: f32[23]\n"
      "C[i,j] = relu((sum(k) A[i,k] * B[k,j]) + b[j])",
@@ -44,21 +44,22 @@ const SharedCase kSharedCases[] = {
     {"image",
      "X: f32[2,33,5,7]; const W: f32[19,33,3,1]\n"
      "Y[n,k,y:5,x:7] = sum(c,r,s) X[n,c,y+r-1,x+s else 0] * W[k,c,r,s]",
-     {"V", "P", "batch", "V x P", "batch x V", "batch x P", "reduction"}},
+     {"V", "P", "batch", "V x P", "batch x V", "batch x P", "batch x V x P", "reduction"}},
     {"maximum",
      "A: f32[13,97]; B: f32[97,37]; C[i,j] = max(k) (A[i,k] + B[k,j])",
      {"V", "P", "V x P"}},
     {"map",
      "A: f32[3,5,7,23]; b: f32[7]; C[n,c,y,x] = relu(A[n,c,y,x] * b[y])",
-     {"V", "P", "batch", "V x P", "batch x V", "batch x P"}},
+     {"V", "P", "batch", "V x P", "batch x V", "batch x P", "batch x V x P"}},
     {"depthwise",
      "X: f32[2,5,9,21]; W: f32[5,3,3]\n"
      "Y[n,c,y:9,x:21] = sum(r,s) X[n,c,y+r-1,x+s-1 else 0] * W[c,r,s]",
-     {"V", "P", "batch", "V x P", "batch x V", "batch x P"}},
+     {"V", "P", "batch", "V x P", "batch x V", "batch x P", "batch x V x P"}},
     {"algorithm",
      "X: f32[2,5,9,11]; const W: f32[19,5,3,3]\n"
      "Y[n,k,y:9,x:11] = sum(c,r,s) X[n,c,y+r-1,x+s-1 else 0] * W[k,c,r,s]",
-     {"tiles", "results", "results x tiles", "batch x tiles", "batch x results"},
+     {"tiles", "results", "results x tiles", "batch x tiles", "batch x results",
+      "batch x results x tiles", "positions"},
      "ct.parallel"},
 };
 

@@ -1,5 +1,7 @@
 #include "tuner/space/rules/choices.h"
 
+#include <algorithm>
+
 #include "base/result.h"
 
 namespace lathe::space {
@@ -26,6 +28,16 @@ std::vector<std::int64_t> powers_and(std::int64_t all) {
   std::vector<std::int64_t> values;
   for (std::int64_t v = 1; v < all; v *= 2) values.push_back(v);
   values.push_back(all);
+  return values;
+}
+
+std::vector<std::int64_t> blocks_of(std::int64_t all, int threads) {
+  constexpr std::int64_t kAny = 16;
+  std::vector<std::int64_t> values = powers_and(all);
+  for (std::int64_t v = 1; threads > 1 && v <= std::min(all, kAny); ++v)
+    values.insert(values.end(), {v, (all + v - 1) / v});
+  std::ranges::sort(values);
+  values.erase(std::ranges::unique(values).begin(), values.end());
   return values;
 }
 
@@ -65,13 +77,15 @@ std::string label_of(SharedLoop loop) {
     case SharedLoop::kBatchAndVectors: return "batch x V";
     case SharedLoop::kBatchAndPixels: return "batch x P";
     case SharedLoop::kReduction: return "reduction";
+    case SharedLoop::kAll: return "batch x V x P";
   }
   LATHE_CHECK(false, "a shared loop has no label");
 }
 
 bool shares_batch(SharedLoop loop) {
   return loop == SharedLoop::kBatch || loop == SharedLoop::kBatchAndVectors ||
-         loop == SharedLoop::kBatchAndPixels || loop == SharedLoop::kReduction;
+         loop == SharedLoop::kBatchAndPixels || loop == SharedLoop::kReduction ||
+         loop == SharedLoop::kAll;
 }
 
 std::vector<TileAxis> shared_axes(SharedLoop loop) {
@@ -81,7 +95,8 @@ std::vector<TileAxis> shared_axes(SharedLoop loop) {
     case SharedLoop::kBatchAndVectors: return {kVector};
     case SharedLoop::kPixelBlocks:
     case SharedLoop::kBatchAndPixels: return {kPixels};
-    case SharedLoop::kVectorsAndPixels: return {kVector, kPixels};
+    case SharedLoop::kVectorsAndPixels:
+    case SharedLoop::kAll: return {kVector, kPixels};
     case SharedLoop::kBatch:
     case SharedLoop::kReduction:
     case SharedLoop::kNone: break;

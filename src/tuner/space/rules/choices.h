@@ -22,9 +22,9 @@ struct LoopOrder {
 enum class Packing { kNone, kBlock, kWhole, kPadded };
 // What is outer within a block's reduction.
 enum class ReduceOrder { kChannelsOutside, kTapsOutside };
-// The loops that the threads share: over cache blocks of an axis, or of the batch, or over both of
-// two together; or parts of the reduction, whose partial results are summed up afterwards; none,
-// where one thread does everything.
+// The loops that the threads share: over cache blocks of an axis, or of the batch, or over two or
+// all of these together; or parts of the reduction, whose partial results are summed up afterwards;
+// none, where one thread does everything.
 enum class SharedLoop {
   kVectorBlocks,
   kPixelBlocks,
@@ -33,7 +33,8 @@ enum class SharedLoop {
   kVectorsAndPixels,
   kBatchAndVectors,
   kBatchAndPixels,
-  kReduction
+  kReduction,
+  kAll
 };
 bool shares_batch(SharedLoop loop);
 // The axes whose cache blocks are shared.
@@ -42,6 +43,9 @@ std::vector<TileAxis> shared_axes(SharedLoop loop);
 // Values of a size's knob: those of a list up to `most`, or 1 alone; 1, 2, 4 ... and `all` itself.
 std::vector<std::int64_t> up_to(std::vector<std::int64_t> values, std::int64_t most);
 std::vector<std::int64_t> powers_and(std::int64_t all);
+// The same for blocks of what there is `all` of; where several threads share them, of any number
+// up to 16, and those that make up to 16 blocks.
+std::vector<std::int64_t> blocks_of(std::int64_t all, int threads);
 
 std::string label_of(const LoopOrder& order);  // "VPK.vp"
 std::string label_of(Packing packing);         // "none"

@@ -99,6 +99,8 @@ std::string label_of(TileShare share) {
     case TileShare::kResultsAndTiles: return "results x tiles";
     case TileShare::kBatchAndTiles: return "batch x tiles";
     case TileShare::kBatchAndResults: return "batch x results";
+    case TileShare::kAll: return "batch x results x tiles";
+    case TileShare::kPositions: return "positions";
   }
   LATHE_CHECK(false, "a way to share has no label");
 }
@@ -217,9 +219,11 @@ Result<std::optional<CookToomRule>> cook_toom_rule(const te::Workload& workload,
   }
   rule.places = {InputPlace::kBlock, InputPlace::kWhole};
   rule.copies = {InputCopy::kNone, InputCopy::kBlock, InputCopy::kRow};
-  rule.shares = {TileShare::kTiles, TileShare::kResults, TileShare::kResultsAndTiles};
+  using enum TileShare;
+  rule.shares = {kTiles, kResults, kResultsAndTiles};
   if (rule.sum.outer_extent > 1)
-    rule.shares.insert(rule.shares.end(), {TileShare::kBatchAndTiles, TileShare::kBatchAndResults});
+    rule.shares.insert(rule.shares.end(), {kBatchAndTiles, kBatchAndResults, kAll});
+  rule.shares.push_back(kPositions);
   return rule;
 }
 
@@ -258,7 +262,9 @@ void list_knobs(CookToomRule& rule, std::vector<Knob>& knobs) {
   Values rows = up_to({1, 2, 3, 4, 5, 7, 8, 10, 14, 16, 28, 32}, sum.axes[0].extent);
   if (rows.back() < sum.axes[0].extent) rows.push_back(sum.axes[0].extent);
   rule.at.block_t = add("ct.block.t", rows, {});
-  if (vectors > 1) rule.at.block_v = add("ct.block.v", powers_and(vectors), {});
+  if (rule.target.threads > 1 && sum.axes.size() > 1)
+    rule.at.block_p0 = add("ct.block.p0", blocks_of(sum.axes[1].extent, rule.target.threads), {});
+  if (vectors > 1) rule.at.block_v = add("ct.block.v", blocks_of(vectors, rule.target.threads), {});
   rule.at.unroll =
       add("ct.unroll.k", powers_and(std::min<std::int64_t>(sum.channel_extent, 4)), {});
   rule.at.prefetch = add("ct.prefetch", {0, 4096, 16384}, {});

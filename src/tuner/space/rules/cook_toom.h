@@ -46,10 +46,19 @@ enum class InputPlace { kBlock, kWhole };
 // Whether a copy of the input is transformed, with zeros around and channels innermost: of what a
 // block of tiles needs, or a row of tiles at a time.
 enum class InputCopy { kNone, kBlock, kRow };
-// What threads share: blocks of tiles, or blocks of results along the vector axis, or two loops
+// What threads share: blocks of tiles, or blocks of results along the vector axis, or several loops
 // together, the outer iterators of the result being the batch. With the input in blocks, blocks of
-// tiles are outermost; with the whole input, blocks of results are.
-enum class TileShare { kTiles, kResults, kResultsAndTiles, kBatchAndTiles, kBatchAndResults };
+// tiles are outermost; with the whole input, blocks of results are. Or they meet after the products
+// of the whole input, too, and share those of each position.
+enum class TileShare {
+  kTiles,
+  kResults,
+  kResultsAndTiles,
+  kBatchAndTiles,
+  kBatchAndResults,
+  kAll,
+  kPositions
+};
 
 std::string label_of(const Algorithm& algorithm);  // "direct", "F(4x4)", "F(4) along s"
 std::string label_of(InputPlace place);            // "block"
@@ -61,6 +70,7 @@ struct ImageSum {
   std::string block, input;        // the input is a tensor
   std::vector<std::string> outer;  // of the result, none of the below
   std::int64_t outer_extent = 1;   // of all these together
+  std::int64_t input_extent = 1;   // of those of them that move the input
   std::string vector;
   std::int64_t vector_extent = 0;
   int vector_dim = -1;          // of the filter
@@ -87,7 +97,9 @@ ProductDims product_dims(const ImageSum& sum, const Algorithm& algorithm);
 struct CookToomKnobs {
   int algorithm = -1, place = -1, copy = -1, share = -1;
   int tile_v = -1, tile_p0 = -1, tile_p1 = -1;
-  int block_t = -1, block_v = -1, unroll = -1, prefetch = -1;
+  // Blocks: rows of tiles, and tiles of a row; vectors of results
+  int block_t = -1, block_p0 = -1, block_v = -1;
+  int unroll = -1, prefetch = -1;
 };
 
 struct CookToomRule {
@@ -98,6 +110,8 @@ struct CookToomRule {
   std::vector<schedule::Layout> layouts;  // of inputs and outputs
   std::vector<Algorithm> algorithms;      // values of the knob; the first is direct
   bool may_be_direct = true;              // the contract allows it
+  // Of several threads, what the one that does most of the direct sum takes.
+  double direct_cycles = 0;
   std::vector<InputPlace> places;
   std::vector<InputCopy> copies;
   std::vector<TileShare> shares;

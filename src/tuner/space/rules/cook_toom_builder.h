@@ -32,12 +32,17 @@ class CookToomBuilder : private Stepper {
   std::size_t chosen(int knob) const {
     return knob < 0 ? 0 : static_cast<std::size_t>(values_[static_cast<std::size_t>(knob)]);
   }
-  bool whole_input() const { return rule_.places[chosen(rule_.at.place)] == InputPlace::kWhole; }
+  bool whole_input() const {
+    return shares_positions() || rule_.places[chosen(rule_.at.place)] == InputPlace::kWhole;
+  }
   ir::SizeId size(int knob) {
     return knob < 0 ? number(1)
                     : nest_.sizes.knob(knob, knobs_[static_cast<std::size_t>(knob)].name);
   }
   ir::SizeId lanes() { return number(rule_.lanes); }
+  bool shares_positions() const {
+    return rule_.at.share >= 0 && rule_.shares[chosen(rule_.at.share)] == TileShare::kPositions;
+  }
 
   bool transformed(const ImageAxis& axis) const { return algorithm_.transforms(axis); }
   std::size_t transforms() const { return algorithm_.taps.size(); }
@@ -77,6 +82,7 @@ class CookToomBuilder : private Stepper {
   void keep_products(const std::string& name, const std::string& loop);
   bool is_position(int filter_dim) const;
   void prepare_filter();
+  Names shared_result() const;
   void share();
   void schedule_others();
 
@@ -99,8 +105,10 @@ class CookToomBuilder : private Stepper {
   const std::vector<Knob>& knobs_;
   std::span<const std::int64_t> values_;
   const Algorithm& algorithm_;
-  std::string block_loop_, meeting_, tile_loop_, reduction_loop_;
+  Names block_loops_;  // over blocks of tiles
+  std::string meeting_, tile_loop_, reduction_loop_;
   Names shared_input_;                     // loops of the whole input's transform
+  Names shared_products_;                  // loops of all products outside the reduction
   std::string copied_block_, copied_row_;  // the loops at which the input may be copied
 };
 

@@ -16,7 +16,7 @@ int CookToomBuilder::axis_at(int dim) const {
 
 void CookToomBuilder::place_input_transforms() {
   const std::size_t last = transforms() - 1;
-  std::string place = whole_input() ? "" : block_loop_;
+  std::string place = whole_input() ? "" : block_loops_.back();
   for (std::size_t a = last + 1; a-- > 0;) {
     const std::string name = stage("input", a);
     if (!place.empty()) step(schedule::ComputeAt{name, place});

@@ -36,25 +36,27 @@ CookToomBuilder::Names CookToomBuilder::strands_of(const ImageAxis& axis,
 // The loops of the result: blocks of tiles, then blocks of vectors (or the other way round), then
 // single tiles.
 void CookToomBuilder::split_result() {
-  const std::string first = tiles_of(sum_.axes[0]), v = sum_.block + "." + sum_.vector;
-  split(first, size(rule_.at.block_t), first + ".c", first + ".r");
+  const std::string v = sum_.block + "." + sum_.vector;
   split(v, times(size(rule_.at.block_v), lanes()), v + ".c", v + ".r");
   split(v + ".r", lanes(), v + ".o", v + ".l");
-  block_loop_ = first + ".c";
-  meeting_ = v + ".c";
+  Names tiles;  // inside the blocks
+  for (const ImageAxis& axis : sum_.axes) {
+    append(tiles, strands_of(axis, sum_.block + "."));
+    const int block = &axis == &sum_.axes[0] ? rule_.at.block_t : rule_.at.block_p0;
+    const std::string loop = tiles_of(axis);
+    tiles.push_back(block < 0 ? loop : loop + ".r");
+    if (block < 0) continue;
+    split(loop, size(block), loop + ".c", loop + ".r");
+    block_loops_.push_back(loop + ".c");
+  }
   Names order;
   for (const std::string& iter : sum_.outer) order.push_back(sum_.block + "." + iter);
-  if (whole_input()) {
-    order.insert(order.end(), {v + ".c", first + ".c"});
-    meeting_ = first + ".c";
-  } else {
-    order.insert(order.end(), {first + ".c", v + ".c"});
-  }
+  if (whole_input()) order.push_back(v + ".c");
+  append(order, block_loops_);
+  if (!whole_input()) order.push_back(v + ".c");
+  meeting_ = order.back();
   order.push_back(v + ".o");
-  for (const ImageAxis& axis : sum_.axes) {
-    append(order, strands_of(axis, sum_.block + "."));
-    order.push_back(&axis == &sum_.axes[0] ? first + ".r" : tiles_of(axis));
-  }
+  append(order, tiles);
   tile_loop_ = order.back();
   for (std::size_t a = transforms(); a-- > 1;)
     order.push_back(sum_.block + "." + along(a).iter + ".i");
@@ -91,8 +93,9 @@ void CookToomBuilder::store_along(const std::string& name, int inside) {
 
 void CookToomBuilder::place_products() {
   const std::string name = sum_.block + ".product";
-  step(schedule::ComputeAt{name, meeting_});
-  const auto loop = [&](const std::string& iter) { return name + "." + iter + "@" + meeting_; };
+  const std::string place = shares_positions() ? "" : "@" + meeting_;
+  if (!shares_positions()) step(schedule::ComputeAt{name, meeting_});
+  const auto loop = [&](const std::string& iter) { return name + "." + iter + place; };
   const std::string v = loop(sum_.vector), k = loop(sum_.channels);
   split(v, times(size(rule_.at.tile_v), lanes()), v + ".t", v + ".i");
   split(v + ".i", lanes(), v + ".v", v + ".l");
@@ -113,6 +116,7 @@ void CookToomBuilder::place_products() {
   for (const ImageAxis& axis : sum_.axes)
     for (const std::string& strand : strands_of(axis, "")) order.push_back(loop(strand));
   append(order, tiles);
+  if (shares_positions()) shared_products_ = order;
   for (const ImageAxis& axis : sum_.axes)
     if (!transformed(axis)) order.push_back(loop(axis.tap));
     else if (axis.residues().several()) order.push_back(loop(axis.tap + ".a"));
@@ -181,23 +185,30 @@ bool CookToomBuilder::is_position(int filter_dim) const {
   return axis == sum_.axes.end() || transformed(*axis);
 }
 
+// The loops over blocks of the result that threads share.
+CookToomBuilder::Names CookToomBuilder::shared_result() const {
+  const Names results = {sum_.block + "." + sum_.vector + ".c"};
+  Names outer;
+  for (const std::string& iter : sum_.outer) outer.push_back(sum_.block + "." + iter);
+  switch (rule_.shares[chosen(rule_.at.share)]) {
+    case TileShare::kTiles: return block_loops_;
+    case TileShare::kResults: return results;
+    case TileShare::kResultsAndTiles: append(outer = results, block_loops_); return outer;
+    case TileShare::kBatchAndTiles: append(outer, block_loops_); return outer;
+    case TileShare::kBatchAndResults: append(outer, results); return outer;
+    case TileShare::kAll:
+    case TileShare::kPositions: break;
+  }
+  append(outer, results);
+  append(outer, block_loops_);
+  return outer;
+}
+
 void CookToomBuilder::share() {
   if (rule_.target.threads < 2) return;
   share_loops(nest_, trace_, shared_input_, rule_.target.threads, free_layout_);
-  const std::string results = sum_.block + "." + sum_.vector + ".c";
-  Names loops;
-  switch (rule_.shares[chosen(rule_.at.share)]) {
-    case TileShare::kTiles: loops = {block_loop_}; break;
-    case TileShare::kResults: loops = {results}; break;
-    case TileShare::kResultsAndTiles: loops = {results, block_loop_}; break;
-    case TileShare::kBatchAndTiles:
-    case TileShare::kBatchAndResults:
-      for (const std::string& iter : sum_.outer) loops.push_back(sum_.block + "." + iter);
-      loops.push_back(rule_.shares[chosen(rule_.at.share)] == TileShare::kBatchAndTiles
-                          ? block_loop_
-                          : results);
-  }
-  for (const std::string& loop : loops) kind(loop, LoopKind::kParallel);
+  for (const std::string& loop : shared_products_) kind(loop, LoopKind::kParallel);
+  for (const std::string& loop : shared_result()) kind(loop, LoopKind::kParallel);
 }
 
 // What reads the result element by element is computed for each tile of it.

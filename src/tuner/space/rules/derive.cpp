@@ -35,8 +35,9 @@ void add_algorithm(std::shared_ptr<Rule> rule,
 }
 
 // False if there is only one algorithm.
-Result<bool> add_algorithms(const te::Workload& workload, const TileRule& direct, Flavour flavour,
+Result<bool> add_algorithms(const te::Workload& workload, const TiledStage& main, Flavour flavour,
                             Derived& derived) {
+  const TileRule& direct = main.rule;
   const Axes& axes = direct.axes[0];
   const std::vector<schedule::Layout> layouts = free_layouts_of(direct, axes);
   if (auto found = LATHE_TRY(strassen_rule(workload, direct.target, flavour, layouts))) {
@@ -56,6 +57,7 @@ Result<bool> add_algorithms(const te::Workload& workload, const TileRule& direct
         "direct, or plain layouts",
         workload.contract.algorithm, found->sum.vector);
   }
+  found->direct_cycles = main.cycles;
   add_algorithm(std::make_shared<CookToomRule>(std::move(*found)), build_cook_toom_sketch, derived);
   return true;
 }
@@ -87,7 +89,7 @@ Result<Derived> derive_register_tile(const te::Workload& workload, const CpuTarg
   };
   const std::string& wanted = workload.contract.algorithm;
   const bool may_be_direct = wanted.empty() || wanted == "direct";
-  if (!LATHE_TRY(add_algorithms(workload, tiling->main.rule, flavour, derived)) && may_be_direct)
+  if (!LATHE_TRY(add_algorithms(workload, tiling->main, flavour, derived)) && may_be_direct)
     add_matrices(workload, target, flavour, tiling->main, derived);
   // What has an effect where the sum is computed as it is written.
   Under direct{number_of(derived.knobs, "operands"), {0}};

@@ -126,9 +126,12 @@ std::expected<ImageSum, std::string> parts_of(const te::Workload& view, const te
     }
   }
   for (auto& [result, axis] : *axes) sum.axes.push_back(std::move(axis));
-  for (const te::Iterator& iter : stage.iters)
-    if (std::ranges::count(sum.outer, iter.name.substr(iter.name.find('.') + 1)) > 0)
-      sum.outer_extent *= iter.extent;
+  for (int i = 0; i < static_cast<int>(stage.iters.size()); ++i) {
+    if (std::ranges::count(sum.outer, iter_name(stage, i)) == 0) continue;
+    const std::int64_t extent = stage.iters[static_cast<std::size_t>(i)].extent;
+    sum.outer_extent *= extent;
+    if (touches(input.index, i)) sum.input_extent *= extent;
+  }
   if (sum.vector.empty())
     return because("{} has no channels of its own, which the filter has and the input has not",
                    sum.block);

@@ -43,7 +43,7 @@ bool is_worth_it(const TiledStage& as_it_lies, const Tiling& matrices) {
   const te::Workload& view = as_it_lies.rule.workload;
   const double work = work_of(view.stages[static_cast<std::size_t>(as_it_lies.rule.axes[0].stage)]);
   if (work < kShortSum) return false;
-  const double before = work / filled(as_it_lies.rule, tile_start(as_it_lies.rule));
+  const double before = work / filled(as_it_lies.rule, as_it_lies.start);
   const double after = work / filled(matrices.main.rule, matrices.main.start);
   return after + kCopyCost * copied(matrices.prepared.view) < before;
 }

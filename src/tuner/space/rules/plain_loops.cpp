@@ -1,7 +1,9 @@
 // The single schedule of a stage that is not worth knobs.
 #include <algorithm>
+#include <span>
 
 #include "tuner/space/rules/axes.h"
+#include "tuner/space/rules/busiest.h"
 #include "tuner/space/rules/fused_maps.h"
 #include "tuner/space/rules/prepare.h"
 
@@ -34,22 +36,48 @@ int lies_across(const te::Stage& stage) {
   return -1;
 }
 
+// True if all threads have about as much to do of these loops.
+bool is_even(std::span<const SharedAxis> axes, int threads) {
+  constexpr double kEven = 0.95;
+  return kEven * threads * busiest_share(axes, threads) <= 1;
+}
+
+// The largest blocks of a loop, inside of so many others, that threads share about evenly.
+std::int64_t largest_block(std::int64_t outside, std::int64_t count, int threads) {
+  constexpr std::int64_t kMostForEach = 16;
+  const std::int64_t most = std::min(count, kMostForEach * threads);
+  for (std::int64_t blocks = 1; blocks <= most; ++blocks) {
+    const std::int64_t block = (count + blocks - 1) / blocks;
+    const SharedAxis axes[] = {{outside, 1}, {count, block}};
+    if (is_even(axes, threads)) return block;
+  }
+  return 1;
+}
+
 }  // namespace
 
 void share_loops(ir::Nest& nest, schedule::Trace& trace, const std::vector<std::string>& loops,
                  int threads, bool free_layout) {
   if (threads < 2) return;
-  std::int64_t tasks = 1;
-  for (const std::string& loop : loops) {
+  std::int64_t tasks = 1;  // of loops whose extents are known
+  for (std::string loop : loops) {
     const ir::LoopId id = nest.find_loop(loop);
     if (id < 0) return;
     const ir::SizeId extent = nest.loops[static_cast<std::size_t>(id)].extent;
-    const bool known = nest.sizes.is_constant(extent);
+    std::int64_t count = nest.sizes.is_constant(extent) ? nest.sizes.constant_value(extent) : 1;
+    // The first loop runs as it is.
+    const std::int64_t block = loop == loops[0] ? 1 : largest_block(tasks, count, threads);
+    if (block > 1 && block < count) {
+      const schedule::Split split{loop, block, loop + ".s", loop + ".e", ir::Tail::kPeel};
+      if (try_step(nest, trace, split, free_layout))
+        loop += ".s", count = (count + block - 1) / block;
+    }
     if (!try_step(nest, trace, schedule::Annotate{.loop = loop, .kind = ir::LoopKind::kParallel},
                   free_layout))
       return;
-    if (known) tasks *= nest.sizes.constant_value(extent);
-    if (!known || tasks >= threads) return;
+    tasks *= count;
+    const SharedAxis shared{tasks, 1};
+    if (is_even({&shared, 1}, threads)) return;
   }
 }
 

@@ -55,8 +55,9 @@ void merge_axes(Prepared& prepared, const te::Workload& workload);
 void split_reductions(Prepared& prepared, const te::Workload& workload, const CpuTarget& target,
                       const RowShares& shares);
 
-// Makes loops parallel, outermost first, until every thread has an iteration: they run as one. The
-// last may be one that the steps refuse.
+// Makes loops parallel, outermost first, until every thread has about as much to do: they run as
+// one. Of those that are known to be longer than that needs, blocks are shared. The last may be one
+// that the steps refuse.
 void share_loops(ir::Nest& nest, schedule::Trace& trace, const std::vector<std::string>& loops,
                  int threads, bool free_layout);
 

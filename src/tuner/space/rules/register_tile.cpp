@@ -129,8 +129,10 @@ void list_tile_knobs(TileRule& rule, Flavour flavour) {
                                                  : has_dots(rule.axes[0]) ? Values{1, 2, 3, 4, 6, 8}
                                                                           : Values{1, 2, 3, 4},
                                                  p1));
-  if (vectors > 1) rule.at.block_v = list.size("block.v", powers_and(vectors));
-  if (std::max(p0, p1) > 1) rule.at.block_p = list.size("block.p", powers_and(p1 > 1 ? p1 : p0));
+  const int threads = rule.target.threads;
+  if (vectors > 1) rule.at.block_v = list.size("block.v", blocks_of(vectors, threads));
+  if (std::max(p0, p1) > 1)
+    rule.at.block_p = list.size("block.p", blocks_of(p1 > 1 ? p1 : p0, threads));
 }
 
 void list_reduction_knobs(TileRule& rule, Flavour flavour) {
@@ -214,6 +216,7 @@ void list_shared_loops(TileRule& rule) {
   if (!one_vector && pixels) loops.push_back(SharedLoop::kVectorsAndPixels);
   if (!one_vector && batch) loops.push_back(SharedLoop::kBatchAndVectors);
   if (pixels && batch) loops.push_back(SharedLoop::kBatchAndPixels);
+  if (!one_vector && pixels && batch) loops.push_back(SharedLoop::kAll);
   rule.at.parallel = KnobList(rule).choice("parallel", loops);
 }
 
@@ -270,11 +273,11 @@ TileRule window_rule_for(const te::Workload& view, int stage, const CpuTarget& t
   return rule;
 }
 
-Values settled_start(const TileRule& rule) {
-  Values values = tile_start(rule);
-  for (std::size_t k = 0; k < values.size(); ++k)
-    values[k] = rule.knobs[k].values[rule.knobs[k].nearest(values[k])];
-  return values;
+TileStart settled_start(const TileRule& rule) {
+  TileStart start = tile_start(rule);
+  for (std::size_t k = 0; k < start.values.size(); ++k)
+    start.values[k] = rule.knobs[k].values[rule.knobs[k].nearest(start.values[k])];
+  return start;
 }
 
 void note_rows(TileRule& rule, const std::map<int, std::set<int>>& same) {

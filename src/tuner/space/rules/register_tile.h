@@ -63,15 +63,27 @@ bool streams(const TileRule& rule, const Axes& axes);
 // over a plane: rows of taps that are written out together read each vector once.
 bool slides(const TileRule& rule);
 inline constexpr std::int64_t kShortWindow = 8;  // taps; longer rows are not written out whole
-// Values of the knobs for the analytic default: the structural ones by position.
-std::vector<std::int64_t> tile_start(const TileRule& rule);
-// Of these, the values that tell what threads share; the tile is chosen already.
-void choose_shared_loops(const TileRule& rule, std::vector<std::int64_t>& start);
+// The loops of the batch that are shared: as many as give every thread about as much to do, or all
+// of them where blocks of an axis are shared, too. `parts`: of loops outside, which are shared.
+std::vector<int> shared_batch(const TileRule& rule, const Axes& axes, SharedLoop loop,
+                              std::int64_t parts = 1);
+
+// Values of the knobs for the analytic default: the structural ones by position; and with several
+// threads, the cycles of the one that does most.
+struct TileStart {
+  std::vector<std::int64_t> values;
+  double cycles = 0;
+};
+TileStart tile_start(const TileRule& rule);
+// Of these, the values that tell what threads share; the tile is chosen already, and takes so many
+// times as long as the peak. Returns the cycles of the thread that does most.
+double choose_shared_loops(const TileRule& rule, double slowness, std::vector<std::int64_t>& start);
 
 // A stage with its tile, and where the knobs of that are among those of the space.
 struct TiledStage {
   TileRule rule;
   std::vector<std::int64_t> start;  // of its knobs: what those have that the space does not
+  double cycles = 0;                // of several threads with it, those of the one that does most
   std::string prefix;               // of their names in the space
   // By knob: its number in the space; -1: the space does not have it.
   std::vector<int> numbers;
@@ -109,7 +121,7 @@ void set_main(Tiling& tiling, TileRule rule);
 // What the register tile needs must fit the registers.
 void add_constraints(const TiledStage& stage, Derived& derived);
 // The analytic default, among the values of the knobs.
-std::vector<std::int64_t> settled_start(const TileRule& rule);
+TileStart settled_start(const TileRule& rule);
 // The stage with this tile and its start; the space has none of its knobs yet.
 TiledStage tiled(TileRule rule);
 // The other reductions with a share of the work. `sizes` is a view in which stages have all their

@@ -71,7 +71,6 @@ class TileBuilder : private Stepper {
   std::vector<std::string> move_behind_tile(const std::string& name);
   void fuse_consumers();
   void fuse_lane_sum();
-  std::vector<std::string> shared_batch() const;
   void parallelise();
 
   // tile_copies.cpp: operands in the order in which the loops read them

@@ -63,7 +63,10 @@ bool TileBuilder::pack(int source, const std::string& name, const std::string& l
   transpose_in_blocks(source, items, digits, loops);
   kind(loops.back(), ir::LoopKind::kVectorized);
   if (!loop.empty()) return true;
-  loops.resize(std::max<std::size_t>(loops.size(), 3) - 2);  // those outside what goes in vectors
+  loops.pop_back();  // that in vectors
+  if (const std::string blocks = loops.empty() ? "" : loops.back() + ".o";
+      !blocks.empty() && nest_.find_loop(blocks) >= 0)
+    loops.back() = blocks;  // of neighbours that are transposed
   share_loops(nest_, trace_, loops, draft_.threads, free_layout_);
   return true;
 }

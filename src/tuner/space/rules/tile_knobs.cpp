@@ -137,7 +137,9 @@ std::int64_t TiledStage::choice(int knob, std::span<const std::int64_t> values) 
 
 TiledStage tiled(TileRule rule) {
   TiledStage stage;
-  stage.start = settled_start(rule);
+  TileStart start = settled_start(rule);
+  stage.start = std::move(start.values);
+  stage.cycles = start.cycles;
   stage.numbers.assign(rule.knobs.size(), -1);
   stage.shared.assign(rule.knobs.size(), false);
   stage.choices.resize(rule.knobs.size());

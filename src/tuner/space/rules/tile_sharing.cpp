@@ -1,225 +1,346 @@
-// Which loops threads share where a search of the register-tile rule starts.
+// Which loops threads share where a search of the register-tile rule starts, in which blocks, and
+// who copies what: as the thread that does most is done soonest.
 #include <algorithm>
+#include <array>
+#include <cmath>
+#include <optional>
 #include <span>
 
+#include "tuner/space/rules/busiest.h"
 #include "tuner/space/rules/register_tile.h"
 #include "tuner/space/rules/row_group.h"
+#include "tuner/space/rules/stage_cost.h"
+#include "tuner/space/thread_costs.h"
 
 namespace lathe::space {
 namespace {
 
+// An element that is packed costs as much as so many multiply-adds; a copy of the whole goes
+// through a further cache, and comes back.
+constexpr double kPackingCost = 8, kWholeCost = 1.25;
+// What stays in the first cache as it lies needs no copy: with one it takes so much less.
+constexpr double kFirstCache = 32e3, kUnpacked = 1.02;
+constexpr double kMapCycles = 30;    // around a block of a map
+constexpr double kWorthParts = 1.1;  // parts of a reduction must promise so much
+
 class TileSharing {
  public:
-  TileSharing(const TileRule& rule, std::vector<std::int64_t>& start)
+  TileSharing(const TileRule& rule, std::vector<std::int64_t>& start, double slowness)
       : rule_(rule),
         axes_(rule.axes[0]),
         stage_(rule.workload.stages[static_cast<std::size_t>(axes_.stage)]),
-        start_(start) {}
+        start_(start),
+        threads_(rule.target.threads) {
+    for (const te::Stage& stage : rule.workload.stages)
+      if (const double cycles = cycles_of(rule.workload, stage, rule.lanes); &stage != &stage_) {
+        rest_ += cycles;
+        others_ += cycles > 0 ? 1 : 0;
+      } else {
+        alone_ = cycles * slowness;
+      }
+    for (const ir::Read* read : ir::reads_of(stage_.body)) note_operand(*read);
+  }
 
-  // Threads share the outermost loop that gives each about as much to do: what they do alone is
-  // then longest, and what is copied for a block is copied by one of them. Where none does, they
-  // share two loops, or parts of the reduction.
-  void share() {
-    constexpr double kEven = 0.9;
-    if (is_short()) return choose(SharedLoop::kNone);
-    std::int64_t together = 1;  // iterations of the batch that are shared alone
-    for (const int b : axes_.batch)
-      if (together < kBlocksPerThread * rule_.target.threads) together *= extent(b);
-    const std::int64_t along_v = tiles_along_vector(), along_p = tiles_along_pixels();
-    const double batch = together == 1 ? 0 : evenness(together);
-    const double v = evenness(along_v), p = axes_.pixels.empty() ? 0 : evenness(along_p);
-    const double best = std::max({batch, v, p});
-    if (best < kEven && share_two(best)) return;
-    if (batch >= kEven || batch > std::max(v, p)) return choose(SharedLoop::kBatch);
-    if (v >= std::min(p, kEven)) {
-      share_one(SharedLoop::kVectorBlocks, SharedLoop::kBatchAndVectors, together);
-      return share_in_blocks(rule_.at.block_v, along_v, along_v);
-    }
-    share_one(SharedLoop::kPixelBlocks, SharedLoop::kBatchAndPixels, together);
-    share_in_blocks(rule_.at.block_p, along_p, rule_.at.block_p < 0 ? 1 : start_[rule_.at.block_p]);
+  double share() {
+    std::optional<Choice> best;
+    for (const SharedLoop loops : rule_.shared_loops)
+      for (const Packing w : packings(rule_.at.pack_w, rule_.weight_packings, axes_.weights))
+        for (const Packing x : packings(rule_.at.pack_x, rule_.input_packings, axes_.input))
+          consider(loops, w, x, best);
+    LATHE_CHECK(best.has_value(), "nothing can be shared");
+    choose(rule_.at.parallel, rule_.shared_loops, best->loops);
+    choose(rule_.at.pack_w, rule_.weight_packings, best->weights);
+    choose(rule_.at.pack_x, rule_.input_packings, best->input);
+    set(rule_.at.order, best->order);
+    set(rule_.at.block_v, best->block_v);
+    set(rule_.at.block_p, best->block_p);
+    return best->cycles;
   }
 
  private:
+  struct Choice {
+    SharedLoop loops = SharedLoop::kNone;
+    Packing weights = Packing::kNone, input = Packing::kNone;
+    std::int64_t order = 0, block_v = 1, block_p = 1;
+    double cycles = 1e300;
+  };
+  struct Operand {
+    const ir::Read* read;
+    double elements = 1, bytes = 4;
+    bool constant = false;
+  };
+  // A loop that threads share: its axis, or the iterator of the batch.
+  struct Loop {
+    int iter;
+    SharedAxis blocks;
+  };
+
   void set(int knob, std::int64_t value) {
     if (knob >= 0) start_[static_cast<std::size_t>(knob)] = value;
   }
-  void choose(SharedLoop wanted) {
-    const auto found = std::ranges::find(rule_.shared_loops, wanted);
-    if (found != rule_.shared_loops.end())
-      set(rule_.at.parallel, found - rule_.shared_loops.begin());
+  template <class Choices>
+  void choose(int knob, const std::vector<Choices>& choices, const Choices& wanted) {
+    const auto found = std::ranges::find(choices, wanted);
+    if (found != choices.end()) set(knob, found - choices.begin());
+  }
+  std::int64_t value(int knob) const {
+    return knob < 0 ? 1 : start_[static_cast<std::size_t>(knob)];
   }
   std::int64_t extent(int iter) const { return extent_of(rule_, axes_, iter); }
-  std::vector<std::int64_t> values(int knob) const {
-    return knob < 0 ? std::vector<std::int64_t>{1}
-                    : rule_.knobs[static_cast<std::size_t>(knob)].values;
-  }
-  // How many tiles of the size that a knob says, times `unit`, there are along an axis.
-  std::int64_t tiles(int iter, int knob, std::int64_t unit = 1) const {
-    const std::int64_t tile = (knob < 0 ? 1 : start_[static_cast<std::size_t>(knob)]) * unit;
-    return (extent(iter) + tile - 1) / tile;
-  }
-  std::int64_t tiles_along_vector() const {
-    return tiles(axes_.vector, rule_.at.tile_v, rule_.lanes);
+
+  void note_operand(const ir::Read& read) {
+    const te::Tensor& tensor = rule_.workload.tensors[static_cast<std::size_t>(read.tensor)];
+    const double elements = elements_of(tensor);
+    operands_.push_back({&read, elements, elements * size_of(tensor.dtype), tensor.constant});
+    bytes_ += operands_.back().bytes;
   }
 
-  // The most that one of the threads gets of n things, in blocks that follow each other (Pool).
-  std::int64_t largest_share(std::int64_t n, std::int64_t block) const {
-    const std::int64_t blocks = (n + block - 1) / block, threads = rule_.target.threads;
-    std::int64_t most = 0;
-    for (std::int64_t t = 0; t < threads; ++t)
-      most = std::max(most, std::min(n, blocks * (t + 1) / threads * block) -
-                                std::min(n, blocks * t / threads * block));
-    return most;
+  // Elements along an axis in one tile, and the axis' iterator.
+  std::int64_t tile_along(TileAxis axis) const {
+    if (axis == TileAxis::kVector) return value(rule_.at.tile_v) * rule_.lanes;
+    return value(axes_.pixels.size() > 1 ? rule_.at.tile_p1 : rule_.at.tile_p0);
   }
-  double evenness(std::int64_t n) const {
-    return static_cast<double>(n) / static_cast<double>(rule_.target.threads * largest_share(n, 1));
+  int iter_along(TileAxis axis) const {
+    return axis == TileAxis::kVector ? axes_.vector
+           : axes_.pixels.empty()    ? -1
+                                     : axes_.pixels.back();
   }
-
-  // The largest blocks of at most `most` tiles with which every thread has about as much to do.
-  void share_in_blocks(int knob, std::int64_t tiles, std::int64_t most) {
-    constexpr double kNearlyEven = 1.05;
-    std::int64_t chosen = 1;
-    for (const std::int64_t block : values(knob))
-      if (block <= most && static_cast<double>(largest_share(tiles, block)) <=
-                               kNearlyEven * static_cast<double>(largest_share(tiles, 1)))
-        chosen = block;
-    set(knob, chosen);
+  SharedAxis blocks_along(TileAxis axis, std::int64_t block) const {
+    const std::int64_t all = extent(iter_along(axis));
+    return {all, std::min(all, block * tile_along(axis))};
   }
 
-  // True if one thread is done before another has begun: 6,400 elements of a map take 0.7 us alone
-  // and 1.1 with two threads.
-  bool is_short() const {
-    constexpr double kCycles = 3000, kOfAMap = 4;  // about 1 us; cycles for a vector
-    const double each = stage_.reduce == ir::ReduceOp::kNone ? kOfAMap : 1;
-    return each * cycles_alone() < kCycles;
-  }
-
-  std::int64_t tiles_along_pixels() const {
-    if (axes_.pixels.empty()) return 1;
-    return tiles(axes_.pixels.back(),
-                 axes_.pixels.size() > 1 ? rule_.at.tile_p1 : rule_.at.tile_p0);
-  }
-
-  // Together with the batch, if there is one: then threads meet once for all of it.
-  void share_one(SharedLoop alone, SharedLoop with_batch, std::int64_t batch) {
-    const bool offered = std::ranges::count(rule_.shared_loops, with_batch) > 0;
-    if (!offered || batch == 1 || order_for(with_batch) < 0) return choose(alone);
-    choose(with_batch);
-    set(rule_.at.order, order_for(with_batch));
-  }
-
-  // A way to share several loops, and how evenly that is.
-  struct Sharing {
-    SharedLoop loops = SharedLoop::kNone;
-    std::int64_t block_v = 1, block_p = 1;  // tiles
-    double evenness = 0;
-    std::int64_t block() const { return block_v * block_p; }
-  };
-
-  // The best way with blocks of these two knobs; the largest blocks of those that are about as
-  // good.
-  Sharing best_sharing() const {
-    constexpr double kAsGood = 1.02;
-    Sharing best;
-    for (const SharedLoop loops : rule_.shared_loops) {
-      const std::vector<TileAxis> axes = shared_axes(loops);
-      const bool batch = shares_batch(loops);
-      if (axes.size() + (batch ? 1 : 0) < 2 || order_for(loops) < 0) continue;
-      for (const std::int64_t bv : blocks_of(rule_.at.block_v, axes, TileAxis::kVector))
-        for (const std::int64_t bp : blocks_of(rule_.at.block_p, axes, TileAxis::kPixels)) {
-          const Sharing next{loops, bv, bp, evenness_of(axes, batch, bv, bp)};
-          const bool as_good = next.evenness * kAsGood >= best.evenness;
-          if (next.evenness > best.evenness * kAsGood || (as_good && next.block() > best.block()))
-            best = next;
-        }
+  // The knob's values up to the first that makes one block, where threads share the axis.
+  std::vector<std::int64_t> blocks_of(int knob, SharedLoop loops, TileAxis axis) const {
+    if (std::ranges::count(shared_axes(loops), axis) == 0 || knob < 0) return {value(knob)};
+    std::vector<std::int64_t> out;
+    for (const std::int64_t block : rule_.knobs[static_cast<std::size_t>(knob)].values) {
+      out.push_back(block);
+      if (blocks_along(axis, block).parts() == 1) break;
     }
-    return best;
-  }
-  std::vector<std::int64_t> blocks_of(int knob, const std::vector<TileAxis>& axes,
-                                      TileAxis axis) const {
-    if (knob < 0 || std::ranges::count(axes, axis) == 0) return {1};
-    return rule_.knobs[static_cast<std::size_t>(knob)].values;
-  }
-  double evenness_of(const std::vector<TileAxis>& axes, bool batch, std::int64_t block_v,
-                     std::int64_t block_p) const {
-    std::int64_t tasks = 1, tiles = 1, most = 1;
-    for (const int b : axes_.batch)
-      if (batch) tasks *= extent(b), tiles *= extent(b);
-    for (const TileAxis axis : axes) {
-      const bool v = axis == TileAxis::kVector;
-      const std::int64_t along = v ? tiles_along_vector() : tiles_along_pixels();
-      const std::int64_t block = std::min(along, v ? block_v : block_p);
-      tasks *= (along + block - 1) / block;
-      tiles *= along;
-      most *= block;
-    }
-    const std::int64_t threads = rule_.target.threads;
-    const std::int64_t turns = (tasks + threads - 1) / threads;
-    return static_cast<double>(tiles) / static_cast<double>(threads * turns * most);
+    return out;
   }
 
-  // The number of the order with these loops outside and the tiles in the order they have; -1:
-  // there is none.
+  // As it is, or not or once for all instead of block by block.
+  std::vector<Packing> packings(int knob, const std::vector<Packing>& choices,
+                                const ir::Read* operand) const {
+    if (knob < 0) return {Packing::kNone};
+    std::vector<Packing> out = {choices[static_cast<std::size_t>(value(knob))]};
+    if (out[0] != Packing::kBlock || operand == nullptr) return out;
+    const te::Tensor& tensor = rule_.workload.tensors[static_cast<std::size_t>(operand->tensor)];
+    if (operand == axes_.weights && bytes_of(tensor) <= kFirstCache &&
+        operand->index.back() == ir::Affine::iter(axes_.vector))
+      out.push_back(Packing::kNone);
+    out.push_back(Packing::kWhole);
+    std::erase_if(out, [&](Packing p) { return std::ranges::count(choices, p) == 0; });
+    return out;
+  }
+
+  // The order with these loops outside and the tiles in the order they have; -1: there is none.
   std::int64_t order_for(SharedLoop loops) const {
     const std::vector<TileAxis> axes = shared_axes(loops);
-    const auto chosen = static_cast<std::size_t>(start_[static_cast<std::size_t>(rule_.at.order)]);
+    const auto chosen = static_cast<std::size_t>(value(rule_.at.order));
     const auto fits = [&](const LoopOrder& order) {
       return order.tiles == rule_.orders[chosen].tiles && order.blocks.size() >= axes.size() &&
              std::ranges::is_permutation(std::span(order.blocks).first(axes.size()), axes);
     };
-    if (fits(rule_.orders[chosen])) return static_cast<std::int64_t>(chosen);
+    if (axes.empty() || fits(rule_.orders[chosen])) return static_cast<std::int64_t>(chosen);
     const auto found = std::ranges::find_if(rule_.orders, fits);
     return found == rule_.orders.end() ? -1 : found - rule_.orders.begin();
   }
 
-  // Cycles of one thread, in vectors and about.
-  double cycles_alone() const {
-    double iterations = 1;
-    for (const te::Iterator& it : stage_.iters) iterations *= static_cast<double>(it.extent);
-    return iterations / static_cast<double>(rule_.lanes);
+  void consider(SharedLoop loops, Packing w, Packing x, std::optional<Choice>& best) const {
+    const std::int64_t order = order_for(loops);
+    if (order < 0) return;
+    for (const std::int64_t bv : blocks_of(rule_.at.block_v, loops, TileAxis::kVector))
+      for (const std::int64_t bp : blocks_of(rule_.at.block_p, loops, TileAxis::kPixels)) {
+        Choice next{loops, w, x, order, bv, bp};
+        next.cycles = cycles(next);
+        if (!best || next.cycles < best->cycles) best = next;
+      }
   }
 
-  // Cycles of parts of the reduction: the last pass reads and writes what each part has made.
-  double cycles_in_parts(const std::int64_t terms) const {
-    constexpr double kMeet = 1000;  // the threads, once more
-    const std::int64_t threads = rule_.target.threads,
-                       parts = (terms + rule_.part - 1) / rule_.part;
-    const double results = cycles_alone() / static_cast<double>(terms);
-    const double even = static_cast<double>(terms) / static_cast<double>(threads * rule_.part);
-    return cycles_alone() / (static_cast<double>(threads) * even) +
-           2 * results * static_cast<double>(parts + 1) / static_cast<double>(threads) + kMeet;
-  }
-
-  // False if one loop alone, with this evenness, is as good.
-  bool share_two(double alone) {
-    constexpr double kBetter = 1.1;
-    const Sharing two = best_sharing();
-    const auto threads = static_cast<double>(rule_.target.threads);
-    const double evenness = std::max(alone, two.evenness);
-    if (rule_.part > 0 &&
-        kBetter * cycles_in_parts(extent(axes_.reduce)) < cycles_alone() / (threads * evenness)) {
-      choose(SharedLoop::kReduction);
-      return true;
+  // The loops that are shared, from outside in.
+  std::vector<Loop> shared(const Choice& choice) const {
+    std::vector<Loop> loops;
+    std::int64_t parts = 1;
+    if (choice.loops == SharedLoop::kReduction) {
+      loops.push_back({axes_.reduce, {extent(axes_.reduce), rule_.part}});
+      parts = loops.back().blocks.parts();
     }
-    if (two.evenness < kBetter * alone) return false;
-    choose(two.loops);
-    set(rule_.at.order, order_for(two.loops));
-    const std::vector<TileAxis> axes = shared_axes(two.loops);
-    if (std::ranges::count(axes, TileAxis::kVector) > 0) set(rule_.at.block_v, two.block_v);
-    if (std::ranges::count(axes, TileAxis::kPixels) > 0) set(rule_.at.block_p, two.block_p);
-    return true;
+    for (const int b : shared_batch(rule_, axes_, choice.loops, parts))
+      loops.push_back({b, {extent(b), 1}});
+    const std::vector<TileAxis> axes = shared_axes(choice.loops);
+    for (const TileAxis axis : rule_.orders[static_cast<std::size_t>(choice.order)].blocks)
+      if (std::ranges::count(axes, axis) > 0)
+        loops.push_back(
+            {iter_along(axis),
+             blocks_along(axis, axis == TileAxis::kVector ? choice.block_v : choice.block_p)});
+    return loops;
+  }
+
+  double cycles(const Choice& choice) const {
+    const std::vector<Loop> loops = shared(choice);
+    if (loops.empty())
+      return beside(alone_, moving(loops, 1, 1)) + rest_ + copies_by_block(choice, 1) +
+             copies_of_all(choice);
+    std::vector<SharedAxis> axes;
+    double tails = 1;
+    std::int64_t blocks = 1;  // of the axes of the tile
+    for (const Loop& loop : loops) {
+      axes.push_back(loop.blocks);
+      if (loop.blocks.count % loop.blocks.block != 0) tails *= kTail;
+      if (std::ranges::count(axes_.batch, loop.iter) == 0) blocks *= loop.blocks.parts();
+    }
+    const double share = busiest_share(axes, threads_), regions = regions_of(choice.loops);
+    const std::int64_t parts = parts_of(axes), own = (parts + threads_ - 1) / threads_;
+    // Other stages have phases of their own.
+    const auto used =
+        others_ > 0 ? threads_ : static_cast<int>(std::min<std::int64_t>(threads_, parts));
+    const double most =
+        beside(alone_ * share * tails * unpacked(choice), moving(loops, own, threads_)) +
+        copies_by_block(choice, share);
+    double time = start_cycles(used) + (regions - 1) * meet_cycles(used) +
+                  most * (1 + kLate / static_cast<double>(own)) + copies_of_all(choice);
+    const bool reduces = stage_.reduce != ir::ReduceOp::kNone;
+    if (blocks > 1)
+      time += (reduces ? kBlockCycles : kMapCycles) * regions * static_cast<double>(own);
+    time += rest_ / threads_ + others_ * meet_cycles(threads_);
+    return choice.loops == SharedLoop::kReduction ? kWorthParts * (time + last_pass()) : time;
+  }
+
+  // Without the copy that the start had, of what stays in the first cache.
+  double unpacked(const Choice& choice) const {
+    if (rule_.at.pack_w < 0 || choice.weights != Packing::kNone) return 1;
+    const auto now = static_cast<std::size_t>(value(rule_.at.pack_w));
+    return rule_.weight_packings[now] == Packing::kNone ? 1 : kUnpacked;
+  }
+
+  static double beside(double a, double b) {
+    return std::max(a, b) + kHiddenShare * std::min(a, b);
+  }
+
+  // How often threads meet: once for each iteration of a batch that is not shared.
+  double regions_of(SharedLoop loops) const {
+    double regions = 1;
+    for (const int b : axes_.batch)
+      if (!shares_batch(loops)) regions *= static_cast<double>(extent(b));
+    return regions;
+  }
+
+  // Bytes of the operands that a thread with so many parts reads, as cycles.
+  double moving(const std::vector<Loop>& loops, std::int64_t own, int threads) const {
+    std::vector<double> reached(loops.size());  // the share of each loop's axis
+    std::int64_t inside = 1;
+    for (std::size_t l = loops.size(); l-- > 0;) {
+      const std::int64_t parts = loops[l].blocks.parts();
+      const std::int64_t own_blocks = std::min(parts, (own + inside - 1) / inside);
+      reached[l] = static_cast<double>(own_blocks) / static_cast<double>(parts);
+      inside *= parts;
+    }
+    double bytes = 0;
+    for (const Operand& operand : operands_) {
+      double own_bytes = operand.bytes;
+      for (std::size_t l = 0; l < loops.size(); ++l)
+        if (touches(operand.read->index, loops[l].iter)) own_bytes *= reached[l];
+      bytes += own_bytes;
+    }
+    const double rate =
+        bytes_ > kL3 ? kMemoryRate * share_of_memory(threads) : kL3Rate * share_of_l3(threads);
+    return bytes / rate;
+  }
+
+  // Cycles to copy an operand once, in one thread; 0 if it is copied otherwise, or in prepare().
+  double copy(Packing packing, Packing wanted, const ir::Read* read) const {
+    const auto operand = std::ranges::find(operands_, read, &Operand::read);
+    if (packing != wanted || operand == operands_.end() || operand->constant) return 0;
+    return kPackingCost * operand->elements / (2.0 * rule_.lanes);
+  }
+  // Of the thread that copies most.
+  double copies_by_block(const Choice& choice, double share) const {
+    double cycles = 0;
+    if (const double w = copy(choice.weights, Packing::kBlock, axes_.weights); w > 0)
+      cycles += w * share * again(choice, *axes_.weights, TileAxis::kVector);
+    if (const double x = copy(choice.input, Packing::kBlock, axes_.input); x > 0)
+      cycles += x * share * again(choice, *axes_.input, TileAxis::kPixels);
+    return cycles;
+  }
+  double copies_of_all(const Choice& choice) const {
+    double cycles = 0;
+    const int threads = choice.loops == SharedLoop::kNone ? 1 : threads_;
+    for (const double one : {copy(choice.weights, Packing::kWhole, axes_.weights),
+                             copy(choice.input, Packing::kWhole, axes_.input),
+                             copy(choice.input, Packing::kPadded, axes_.input)})
+      if (one > 0) cycles += kWholeCost * one / threads + meet_cycles(threads);
+    return cycles;
+  }
+
+  // How often an operand is copied block by block: once for each of the blocks outside that do not
+  // move it.
+  double again(const Choice& choice, const ir::Read& read, TileAxis own) const {
+    double times = 1;
+    for (const int b : axes_.batch)
+      if (!touches(read.index, b)) times *= static_cast<double>(extent(b));
+    const std::vector<TileAxis> shared = shared_axes(choice.loops);
+    double outside = 1, so_far = 1;
+    bool moves = false;
+    for (const TileAxis axis : rule_.orders[static_cast<std::size_t>(choice.order)].blocks) {
+      if (axis != own && axis != TileAxis::kReduction)
+        so_far *= static_cast<double>(
+            blocks_along(axis, axis == TileAxis::kVector ? choice.block_v : choice.block_p)
+                .parts());
+      const bool inner = axis == own || axis == TileAxis::kReduction;
+      moves = moves || inner;
+      if (inner || (moves && shared.size() > 1 && std::ranges::count(shared, axis) > 0))
+        outside = so_far;
+    }
+    return times * outside;
+  }
+
+  // The last pass reads and writes what each part of the reduction has made.
+  double last_pass() const {
+    const std::int64_t terms = extent(axes_.reduce), parts = (terms + rule_.part - 1) / rule_.part;
+    double results = 1;
+    for (const te::Iterator& it : stage_.iters)
+      if (it.kind == te::IterKind::kSpatial) results *= static_cast<double>(it.extent);
+    return 2 * results / rule_.lanes * static_cast<double>(parts + 1) / threads_ +
+           meet_cycles(threads_);
   }
 
   const TileRule& rule_;
   const Axes& axes_;
   const te::Stage& stage_;
   std::vector<std::int64_t>& start_;
+  int threads_;
+  double alone_ = 0, rest_ = 0;  // cycles of one thread: of the stage, and of all others
+  double others_ = 0;            // stages beside it
+  std::vector<Operand> operands_;
+  double bytes_ = 0;  // of all operands
 };
 
 }  // namespace
 
-void choose_shared_loops(const TileRule& rule, std::vector<std::int64_t>& start) {
-  TileSharing(rule, start).share();
+std::vector<int> shared_batch(const TileRule& rule, const Axes& axes, SharedLoop loop,
+                              std::int64_t parts) {
+  constexpr double kEven = 0.95;
+  if (!shares_batch(loop)) return {};
+  const bool all = !shared_axes(loop).empty();
+  const int threads = rule.target.threads;
+  std::vector<int> out;
+  for (const int b : axes.batch) {
+    const SharedAxis so_far{parts, 1};
+    const bool even = busiest_share({&so_far, 1}, threads) * threads * kEven <= 1;
+    if (!all && even && parts >= kBlocksPerThread * threads) break;
+    if (parts == 1 && extent_of(rule, axes, b) == 1) continue;
+    parts *= extent_of(rule, axes, b);
+    out.push_back(b);
+  }
+  return out;
+}
+
+double choose_shared_loops(const TileRule& rule, double slowness,
+                           std::vector<std::int64_t>& start) {
+  return TileSharing(rule, start, slowness).share();
 }
 
 }  // namespace lathe::space

@@ -210,25 +210,10 @@ void TileBuilder::fuse_lane_sum() {
   }
 }
 
-// The loops of the batch, as many as give every thread something to do several times, or all of
-// them where blocks of an axis are shared, too.
-std::vector<std::string> TileBuilder::shared_batch() const {
-  if (!shares_batch(shared_loop())) return {};
-  const bool all = !shared_axes(shared_loop()).empty();
-  std::vector<std::string> loops;
-  std::int64_t tasks = 1;
-  for (const int b : axes_.batch) {
-    if (!all && tasks >= kBlocksPerThread * draft_.threads) break;
-    if (tasks == 1 && extent_of(rule_, axes_, b) == 1) continue;
-    tasks *= extent_of(rule_, axes_, b);
-    loops.push_back(loop_of(b));
-  }
-  return loops;
-}
-
 void TileBuilder::parallelise() {
   if (draft_.threads < 2 || rule_.at.parallel < 0) return;
-  std::vector<std::string> loops = shared_batch();
+  std::vector<std::string> loops;
+  for (const int b : shared_batch(rule_, axes_, shared_loop())) loops.push_back(loop_of(b));
   const std::vector<TileAxis> axes = shared_axes(shared_loop());
   for (const TileAxis axis : block_order_)
     if (std::ranges::count(axes, axis) > 0) loops.push_back(block_loop(axis));

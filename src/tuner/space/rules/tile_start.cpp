@@ -3,6 +3,7 @@
 #include <numeric>
 
 #include "tuner/space/rules/register_tile.h"
+#include "tuner/space/rules/stage_cost.h"
 
 namespace lathe::space {
 
@@ -10,30 +11,75 @@ namespace {
 
 using Values = std::vector<std::int64_t>;
 
-class TileStart {
+class TileChooser {
  public:
-  explicit TileStart(const TileRule& rule)
+  explicit TileChooser(const TileRule& rule)
       : rule_(rule),
         axes_(rule.axes[0]),
         stage_(rule.workload.stages[axes_.stage]),
         start_(rule.knobs.size(), 0) {}
 
-  Values find() {
+  TileStart find() {
     for (std::size_t k = 0; k < rule_.knobs.size(); ++k)
       start_[k] = rule_.knobs[k].structural ? 0 : rule_.knobs[k].values.back();
     if (streams(rule_, axes_)) choose_accumulators();
     else choose_tile();
+    const bool fixed =
+        streams(rule_, axes_) || read_along(stage_) >= 0 || leaves_caches() || tiles_.empty();
+    if (rule_.target.threads > 1 && !fixed) return find_shared();
+    complete();
+    if (rule_.target.threads < 2) return {start_, 0};
+    const double cycles = choose_shared_loops(rule_, slowness(tile()), start_);
+    return {start_, cycles};
+  }
+
+ private:
+  struct Tile {
+    std::int64_t v = 1, a = 1, b = 1;
+  };
+
+  // What follows from the tile.
+  void complete() {
     set(rule_.at.unroll_k, shares_rows() ? extent(axes_.reduce) : 2);
     if (axes_.taps.empty()) set(rule_.at.block_k, 256);
     if (read_along(stage_) >= 0) transpose();
     else if (leaves_caches()) walk_along_rows();
     choose_copies();
     if (rule_.windows >= 0) choose_window_blocks();
-    if (rule_.target.threads > 1) choose_shared_loops(rule_, start_);
-    return start_;
   }
 
- private:
+  // The tile with which the thread that does most is done soonest.
+  TileStart find_shared() {
+    const Values first = start_;
+    TileStart best{first, 1e300};
+    const double alone = cycles_of(rule_.workload, stage_, rule_.lanes) / rule_.target.threads;
+    std::ranges::stable_sort(tiles_, {}, [&](const Tile& tile) { return slowness(tile); });
+    for (const Tile& tile : tiles_) {
+      if (slowness(tile) * alone >= best.cycles) break;
+      start_ = first;
+      set(rule_.at.tile_v, tile.v);
+      set(rule_.at.tile_p0, tile.a);
+      set(rule_.at.tile_p1, tile.b);
+      complete();
+      const double cycles = choose_shared_loops(rule_, slowness(this->tile()), start_);
+      if (cycles < best.cycles) best = {start_, cycles};
+    }
+    return best;
+  }
+
+  Tile tile() const {
+    const auto value = [&](int knob) { return knob < 0 ? std::int64_t{1} : start_[knob]; };
+    return {value(rule_.at.tile_v), value(rule_.at.tile_p0), value(rule_.at.tile_p1)};
+  }
+
+  // How much longer a tile takes than the peak: with few sums under way these wait for each other.
+  double slowness(const Tile& tile) const {
+    const double chains = stage_.reduce == ir::ReduceOp::kNone
+                              ? 1
+                              : kChains / static_cast<double>(tile.v * tile.a * tile.b);
+    return cost_of_tile(tile.v, tile.a, tile.b) * std::max(1.0, chains);
+  }
+
   void set(int knob, std::int64_t value) {
     if (knob >= 0) start_[knob] = value;
   }
@@ -126,6 +172,7 @@ class TileStart {
                                                     : v;
           if (a * b * v + kept + 1 > rule_.target.vector_registers) continue;
           if (rule_.comes_back && axes_.input != nullptr && rows_collide(a)) continue;
+          tiles_.push_back({v, a, b});
           const double cost = cost_of_tile(v, a, b);
           if (cost >= best) continue;
           best = cost;
@@ -300,10 +347,11 @@ class TileStart {
   const Axes& axes_;
   const te::Stage& stage_;
   Values start_;
+  std::vector<Tile> tiles_;  // that fit the registers
 };
 
 }  // namespace
 
-Values tile_start(const TileRule& rule) { return TileStart(rule).find(); }
+TileStart tile_start(const TileRule& rule) { return TileChooser(rule).find(); }
 
 }  // namespace lathe::space

@@ -1,0 +1,26 @@
+// What stages cost, for rules that weigh one against another.
+#pragma once
+
+#include "compiler/te/workload.h"
+
+namespace lathe::space {
+
+// Of a core, as in model::Machine, which knows more of the machine than a rule may: bytes, bytes a
+// cycle, and the share of the time that does not overlap with what takes longest.
+inline constexpr double kL2 = 1e6, kL3 = 32e6;
+inline constexpr double kL3Rate = 20, kMemoryRate = 7;
+inline constexpr double kHiddenShare = 0.15;
+// Two vector additions of 4 cycles start in one: fewer sums under way wait for each other.
+inline constexpr double kChains = 8;
+// Of blocks that threads share: the code around each and its first misses, in cycles; and how much
+// longer they take where the last one is smaller, which has code of its own.
+inline constexpr double kBlockCycles = 250, kTail = 1.03;
+// A thread that is late leaves parts that others do; all wait for the last one. It costs this share
+// of a part.
+inline constexpr double kLate = 0.05;
+
+// About how many cycles one thread needs for a stage, in vectors of so many lanes at the peak: 0
+// for one that depends on constants alone.
+double cycles_of(const te::Workload& workload, const te::Stage& stage, int lanes);
+
+}  // namespace lathe::space
