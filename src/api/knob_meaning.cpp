@@ -18,6 +18,7 @@ constexpr Meaning kMeanings[] = {
     {"tile.p1", "height of the register tile along the next pixel axis, in elements"},
     {"block.v", "size of a cache block along the vector axis, in register tiles"},
     {"block.p", "size of a cache block along the outermost pixel axis, in register tiles"},
+    {"block.q", "size of a cache block along the innermost pixel axis, in register tiles"},
     {"block.k", "size of a cache block along the reduction, in elements"},
     {"unroll.k", "steps of the reduction that the innermost loop writes out"},
     {"reduce", "what is outer within a block's reduction: the channels, or the taps of the window"},
@@ -33,8 +34,8 @@ constexpr Meaning kMeanings[] = {
      "copy of the input in the order in which the loops read it: none, a block at a time, the "
      "whole beforehand"},
     {"parallel",
-     "the block loop that the threads share, V or P, or batch, or two of these; reduction: they "
-     "sum parts of it, then those up; none: one thread does everything"},
+     "the block loops that the threads share, V or P, or batch, or several of these; reduction: "
+     "they sum parts of it, then those up; none: one thread does everything"},
     {"rows",
      "apart: each stage does all rows before the next one begins; a number: the stages of a group "
      "do so many rows together, before the next ones. Where they do, the knobs rows.* say how"},
@@ -57,11 +58,14 @@ constexpr Meaning kMeanings[] = {
     {"ct.copy",
      "whether a copy of the input is transformed, with zeros around and channels side by side: of "
      "what a block of tiles needs, or a row of tiles at a time"},
-    {"ct.parallel", "what threads share: blocks of tiles, or of results, or two loops together"},
+    {"ct.parallel",
+     "what threads share: blocks of tiles, or of results, or several loops together; positions: "
+     "the products of the whole input, position by position, and then the results"},
     {"ct.tile.v", "width of the products' register tile along the vector axis, in vectors"},
     {"ct.tile.p0", "height of it along the innermost pixel axis, in tiles of results"},
     {"ct.tile.p1", "height of it along the next pixel axis, in tiles of results"},
     {"ct.block.t", "tiles along the outermost pixel axis that are transformed together"},
+    {"ct.block.p0", "tiles along the innermost pixel axis that are transformed together"},
     {"ct.block.v", "vectors of results whose products are kept until they are transformed"},
     {"ct.unroll.k", "steps of the products' reduction that the innermost loop writes out"},
     {"ct.prefetch", "how far ahead the transformed weights are fetched into the cache, in bytes"},

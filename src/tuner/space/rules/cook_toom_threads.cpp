@@ -13,6 +13,8 @@ namespace {
 
 using Values = std::vector<std::int64_t>;
 
+constexpr double kProduct = 0.5;  // cycles of one in a vector
+
 std::int64_t whole(double x) { return std::llround(x); }
 
 // The cycles of the thread that does most, by what threads share.
@@ -105,7 +107,7 @@ class SharedCycles {
     for (const ProductTile& tile : tiles_) {
       if (tile.p0 > inner || tile.p1 > outer || tile.v > b.vectors) continue;
       const auto sums = static_cast<double>(tile.v * tile.p0 * tile.p1);
-      const double slow = std::max(slowness(tile), kChains / sums) *
+      const double slow = std::max(slowness(tile), kLatency / (kProduct * sums)) *
                           waste(static_cast<double>(inner), tile.p0) *
                           waste(static_cast<double>(outer), tile.p1) *
                           waste(static_cast<double>(b.vectors), tile.v);

@@ -133,6 +133,8 @@ void list_tile_knobs(TileRule& rule, Flavour flavour) {
   if (vectors > 1) rule.at.block_v = list.size("block.v", blocks_of(vectors, threads));
   if (std::max(p0, p1) > 1)
     rule.at.block_p = list.size("block.p", blocks_of(p1 > 1 ? p1 : p0, threads));
+  if (std::min(p0, p1) > 1 && threads > 1)
+    rule.at.block_q = list.size("block.q", blocks_of(p0, threads));
 }
 
 void list_reduction_knobs(TileRule& rule, Flavour flavour) {

@@ -22,8 +22,9 @@ struct TileKnobs {
   int taps = -1;    // order within the reduction
   // The register tile: vectors, and pixels of the inner and the outer axis.
   int tile_v = -1, tile_p0 = -1, tile_p1 = -1;
-  // Cache blocks, in tiles, tiles and reduction elements
-  int block_v = -1, block_p = -1, block_k = -1;
+  // Cache blocks, in tiles, those of the outer pixel axis and of the inner one, and in reduction
+  // elements
+  int block_v = -1, block_p = -1, block_q = -1, block_k = -1;
   int unroll_k = -1;
   int pack_w = -1, pack_x = -1;
   int prefetch = -1;  // how many bytes ahead in the packed weights

@@ -10,8 +10,8 @@ namespace lathe::space {
 inline constexpr double kL2 = 1e6, kL3 = 32e6;
 inline constexpr double kL3Rate = 20, kMemoryRate = 7;
 inline constexpr double kHiddenShare = 0.15;
-// Two vector additions of 4 cycles start in one: fewer sums under way wait for each other.
-inline constexpr double kChains = 8;
+// Of an addition, in cycles: fewer sums under way than start in that time wait for each other.
+inline constexpr double kLatency = 4;
 // Of blocks that threads share: the code around each and its first misses, in cycles; and how much
 // longer they take where the last one is smaller, which has code of its own.
 inline constexpr double kBlockCycles = 250, kTail = 1.03;

@@ -63,7 +63,7 @@ class TileBuilder : private Stepper {
   void split_in_blocks(int iter, ir::SizeId tile, ir::SizeId block);
   void split_axes();
   void order_loops();
-  std::string block_loop(TileAxis axis) const;
+  std::vector<std::string> block_loops(TileAxis axis) const;
   std::string innermost_block(TileAxis axis) const;
   std::vector<schedule::LayoutItem> tile_layout(std::size_t dims, int vector_dim);
   void cache_accumulators();

@@ -19,7 +19,7 @@ namespace {
 // through a further cache, and comes back.
 constexpr double kPackingCost = 8, kWholeCost = 1.25;
 // What stays in the first cache as it lies needs no copy: with one it takes so much less.
-constexpr double kFirstCache = 32e3, kUnpacked = 1.02;
+constexpr double kFirstCache = 32 << 10, kUnpacked = 1.005;
 constexpr double kMapCycles = 30;    // around a block of a map
 constexpr double kWorthParts = 1.1;  // parts of a reduction must promise so much
 
@@ -54,6 +54,7 @@ class TileSharing {
     set(rule_.at.order, best->order);
     set(rule_.at.block_v, best->block_v);
     set(rule_.at.block_p, best->block_p);
+    set(rule_.at.block_q, best->block_q);
     return best->cycles;
   }
 
@@ -61,7 +62,7 @@ class TileSharing {
   struct Choice {
     SharedLoop loops = SharedLoop::kNone;
     Packing weights = Packing::kNone, input = Packing::kNone;
-    std::int64_t order = 0, block_v = 1, block_p = 1;
+    std::int64_t order = 0, block_v = 1, block_p = 1, block_q = 1;
     double cycles = 1e300;
   };
   struct Operand {
@@ -95,30 +96,44 @@ class TileSharing {
     bytes_ += operands_.back().bytes;
   }
 
-  // Elements along an axis in one tile, and the axis' iterator.
-  std::int64_t tile_along(TileAxis axis) const {
-    if (axis == TileAxis::kVector) return value(rule_.at.tile_v) * rule_.lanes;
-    return value(axes_.pixels.size() > 1 ? rule_.at.tile_p1 : rule_.at.tile_p0);
+  // Blocks of an axis of the tile, by the knob that says how large they are.
+  struct Blocked {
+    int iter, knob;
+    std::int64_t tile;  // elements in a tile
+  };
+  std::vector<Blocked> blocked(TileAxis axis) const {
+    const TileKnobs& at = rule_.at;
+    if (axis == TileAxis::kVector)
+      return {{axes_.vector, at.block_v, value(at.tile_v) * rule_.lanes}};
+    if (axes_.pixels.empty() || axis == TileAxis::kReduction) return {};
+    if (axes_.pixels.size() < 2) return {{axes_.pixels[0], at.block_p, value(at.tile_p0)}};
+    return {{axes_.pixels[1], at.block_p, value(at.tile_p1)},
+            {axes_.pixels[0], at.block_q, value(at.tile_p0)}};
   }
-  int iter_along(TileAxis axis) const {
-    return axis == TileAxis::kVector ? axes_.vector
-           : axes_.pixels.empty()    ? -1
-                                     : axes_.pixels.back();
+  SharedAxis blocks(const Blocked& axis, std::int64_t block) const {
+    const std::int64_t all = extent(axis.iter);
+    return {all, std::min(all, block * axis.tile)};
   }
-  SharedAxis blocks_along(TileAxis axis, std::int64_t block) const {
-    const std::int64_t all = extent(iter_along(axis));
-    return {all, std::min(all, block * tile_along(axis))};
+  SharedAxis blocks(const Blocked& axis, const Choice& choice) const {
+    const TileKnobs& at = rule_.at;
+    if (axis.knob < 0) return {extent(axis.iter), extent(axis.iter)};
+    return blocks(axis, axis.knob == at.block_v   ? choice.block_v
+                        : axis.knob == at.block_p ? choice.block_p
+                                                  : choice.block_q);
   }
 
   // The knob's values up to the first that makes one block, where threads share the axis.
-  std::vector<std::int64_t> blocks_of(int knob, SharedLoop loops, TileAxis axis) const {
-    if (std::ranges::count(shared_axes(loops), axis) == 0 || knob < 0) return {value(knob)};
+  std::vector<std::int64_t> blocks_of(int knob, SharedLoop loops) const {
     std::vector<std::int64_t> out;
-    for (const std::int64_t block : rule_.knobs[static_cast<std::size_t>(knob)].values) {
-      out.push_back(block);
-      if (blocks_along(axis, block).parts() == 1) break;
-    }
-    return out;
+    for (const TileAxis axis : shared_axes(loops))
+      for (const Blocked& each : blocked(axis)) {
+        if (each.knob != knob || knob < 0) continue;
+        for (const std::int64_t block : rule_.knobs[static_cast<std::size_t>(knob)].values) {
+          out.push_back(block);
+          if (blocks(each, block).parts() == 1) break;
+        }
+      }
+    return out.empty() ? std::vector{value(knob)} : out;
   }
 
   // As it is, or not or once for all instead of block by block.
@@ -152,12 +167,28 @@ class TileSharing {
   void consider(SharedLoop loops, Packing w, Packing x, std::optional<Choice>& best) const {
     const std::int64_t order = order_for(loops);
     if (order < 0) return;
-    for (const std::int64_t bv : blocks_of(rule_.at.block_v, loops, TileAxis::kVector))
-      for (const std::int64_t bp : blocks_of(rule_.at.block_p, loops, TileAxis::kPixels)) {
-        Choice next{loops, w, x, order, bv, bp};
+    for (const std::int64_t bv : blocks_of(rule_.at.block_v, loops))
+      for (const std::int64_t bp : blocks_of(rule_.at.block_p, loops)) {
+        Choice next{loops, w, x, order, bv, bp, value(rule_.at.block_q)};
         next.cycles = cycles(next);
         if (!best || next.cycles < best->cycles) best = next;
       }
+    consider_inner(loops, w, x, best);
+  }
+
+  // Blocks of the inner pixel axis, too, where there are few others.
+  void consider_inner(SharedLoop loops, Packing w, Packing x, std::optional<Choice>& best) const {
+    constexpr std::int64_t kFew = 4;
+    Choice next{loops, w, x, order_for(loops), 1, 1, value(rule_.at.block_q)};
+    const std::vector<std::int64_t> inner = blocks_of(rule_.at.block_q, loops);
+    if (inner.size() < 2 || parts_of(axes_of(shared(next))) >= kFew * threads_) return;
+    for (const std::int64_t bv : blocks_of(rule_.at.block_v, loops))
+      for (const std::int64_t bp : blocks_of(rule_.at.block_p, loops))
+        for (const std::int64_t bq : inner) {
+          next.block_v = bv, next.block_p = bp, next.block_q = bq;
+          next.cycles = cycles(next);
+          if (next.cycles < best->cycles) best = next;
+        }
   }
 
   // The loops that are shared, from outside in.
@@ -173,10 +204,14 @@ class TileSharing {
     const std::vector<TileAxis> axes = shared_axes(choice.loops);
     for (const TileAxis axis : rule_.orders[static_cast<std::size_t>(choice.order)].blocks)
       if (std::ranges::count(axes, axis) > 0)
-        loops.push_back(
-            {iter_along(axis),
-             blocks_along(axis, axis == TileAxis::kVector ? choice.block_v : choice.block_p)});
+        for (const Blocked& each : blocked(axis))
+          loops.push_back({each.iter, blocks(each, choice)});
     return loops;
+  }
+  static std::vector<SharedAxis> axes_of(std::span<const Loop> loops) {
+    std::vector<SharedAxis> axes;
+    for (const Loop& loop : loops) axes.push_back(loop.blocks);
+    return axes;
   }
 
   double cycles(const Choice& choice) const {
@@ -184,11 +219,10 @@ class TileSharing {
     if (loops.empty())
       return beside(alone_, moving(loops, 1, 1)) + rest_ + copies_by_block(choice, 1) +
              copies_of_all(choice);
-    std::vector<SharedAxis> axes;
+    const std::vector<SharedAxis> axes = axes_of(loops);
     double tails = 1;
     std::int64_t blocks = 1;  // of the axes of the tile
     for (const Loop& loop : loops) {
-      axes.push_back(loop.blocks);
       if (loop.blocks.count % loop.blocks.block != 0) tails *= kTail;
       if (std::ranges::count(axes_.batch, loop.iter) == 0) blocks *= loop.blocks.parts();
     }
@@ -230,24 +264,22 @@ class TileSharing {
 
   // Bytes of the operands that a thread with so many parts reads, as cycles.
   double moving(const std::vector<Loop>& loops, std::int64_t own, int threads) const {
-    std::vector<double> reached(loops.size());  // the share of each loop's axis
-    std::int64_t inside = 1;
-    for (std::size_t l = loops.size(); l-- > 0;) {
-      const std::int64_t parts = loops[l].blocks.parts();
-      const std::int64_t own_blocks = std::min(parts, (own + inside - 1) / inside);
-      reached[l] = static_cast<double>(own_blocks) / static_cast<double>(parts);
-      inside *= parts;
-    }
     double bytes = 0;
-    for (const Operand& operand : operands_) {
-      double own_bytes = operand.bytes;
-      for (std::size_t l = 0; l < loops.size(); ++l)
-        if (touches(operand.read->index, loops[l].iter)) own_bytes *= reached[l];
-      bytes += own_bytes;
-    }
+    for (const Operand& operand : operands_)
+      bytes += operand.bytes * reached(*operand.read, loops, static_cast<double>(own));
     const double rate =
         bytes_ > kL3 ? kMemoryRate * share_of_memory(threads) : kL3Rate * share_of_l3(threads);
     return bytes / rate;
+  }
+
+  // The share of an operand that so many parts read which follow each other.
+  static double reached(const ir::Read& read, std::span<const Loop> loops, double parts) {
+    if (loops.empty()) return 1;
+    double inside = 1;
+    for (const Loop& loop : loops.subspan(1)) inside *= static_cast<double>(loop.blocks.parts());
+    const double inner = reached(read, loops.subspan(1), std::min(parts, inside));
+    if (!touches(read.index, loops[0].iter)) return inner;
+    return inner * std::max(1.0, parts / inside) / static_cast<double>(loops[0].blocks.parts());
   }
 
   // Cycles to copy an operand once, in one thread; 0 if it is copied otherwise, or in prepare().
@@ -285,10 +317,9 @@ class TileSharing {
     double outside = 1, so_far = 1;
     bool moves = false;
     for (const TileAxis axis : rule_.orders[static_cast<std::size_t>(choice.order)].blocks) {
-      if (axis != own && axis != TileAxis::kReduction)
-        so_far *= static_cast<double>(
-            blocks_along(axis, axis == TileAxis::kVector ? choice.block_v : choice.block_p)
-                .parts());
+      if (axis != own)
+        for (const Blocked& each : blocked(axis))
+          so_far *= static_cast<double>(blocks(each, choice).parts());
       const bool inner = axis == own || axis == TileAxis::kReduction;
       moves = moves || inner;
       if (inner || (moves && shared.size() > 1 && std::ranges::count(shared, axis) > 0))

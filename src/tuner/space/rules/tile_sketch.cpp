@@ -72,6 +72,7 @@ void TileBuilder::split_axes() {
     const SizeId tile = size(p == 0 ? rule_.at.tile_p0 : rule_.at.tile_p1);
     const std::string l = loop_of(axes_.pixels[p]);
     if (p == blocked) split_in_blocks(axes_.pixels[p], tile, size(rule_.at.block_p));
+    else if (rule_.at.block_q >= 0) split_in_blocks(axes_.pixels[p], tile, size(rule_.at.block_q));
     else split(l, tile, l + ".t", l + ".i");
   }
   if (axes_.reduce < 0) return;
@@ -88,7 +89,8 @@ void TileBuilder::order_loops() {
   std::vector<std::string> loops;
   for (const int b : axes_.batch) loops.push_back(loop_of(b));
   block_order_ = order.blocks;
-  for (const TileAxis axis : order.blocks) loops.push_back(block_loop(axis));
+  for (const TileAxis axis : order.blocks)
+    for (std::string& loop : block_loops(axis)) loops.push_back(std::move(loop));
   for (const TileAxis axis : order.tiles) {
     if (axis == TileAxis::kVector) loops.push_back(loop_of(axes_.vector) + ".t");
     if (axis == TileAxis::kPixels)
@@ -112,13 +114,17 @@ void TileBuilder::order_loops() {
   step(schedule::Reorder{loops});
 }
 
-std::string TileBuilder::block_loop(TileAxis axis) const {
+// Outer ones first.
+std::vector<std::string> TileBuilder::block_loops(TileAxis axis) const {
   switch (axis) {
-    case TileAxis::kVector: return loop_of(axes_.vector) + ".c";
-    case TileAxis::kPixels: return loop_of(axes_.pixels.back()) + ".c";
+    case TileAxis::kVector: return {loop_of(axes_.vector) + ".c"};
+    case TileAxis::kPixels:
+      if (axes_.pixels.size() < 2 || rule_.at.block_q < 0)
+        return {loop_of(axes_.pixels.back()) + ".c"};
+      return {loop_of(axes_.pixels[1]) + ".c", loop_of(axes_.pixels[0]) + ".c"};
     case TileAxis::kReduction: break;
   }
-  return loop_of(axes_.reduce) + ".o";
+  return {loop_of(axes_.reduce) + ".o"};
 }
 // The inner of the block loops over this axis and over the reduction.
 std::string TileBuilder::innermost_block(TileAxis axis) const {
@@ -129,7 +135,7 @@ std::string TileBuilder::innermost_block(TileAxis axis) const {
     if (each == axis || each == TileAxis::kReduction) moves = true;
     // Threads share both loops or none: what lies between them goes inside.
     else if (!moves || shared.size() < 2 || std::ranges::count(shared, each) == 0) continue;
-    loop = block_loop(each);
+    loop = block_loops(each).back();
   }
   return loop;
 }
@@ -216,7 +222,8 @@ void TileBuilder::parallelise() {
   for (const int b : shared_batch(rule_, axes_, shared_loop())) loops.push_back(loop_of(b));
   const std::vector<TileAxis> axes = shared_axes(shared_loop());
   for (const TileAxis axis : block_order_)
-    if (std::ranges::count(axes, axis) > 0) loops.push_back(block_loop(axis));
+    if (std::ranges::count(axes, axis) > 0)
+      for (std::string& loop : block_loops(axis)) loops.push_back(std::move(loop));
   // Where lanes are part of a reduction there is one block, which nothing can share; and what has
   // no knobs takes what it can get.
   const bool open = tiled_.numbers[static_cast<std::size_t>(rule_.at.parallel)] >= 0;

@@ -24,8 +24,7 @@ class TileChooser {
       start_[k] = rule_.knobs[k].structural ? 0 : rule_.knobs[k].values.back();
     if (streams(rule_, axes_)) choose_accumulators();
     else choose_tile();
-    const bool fixed =
-        streams(rule_, axes_) || read_along(stage_) >= 0 || leaves_caches() || tiles_.empty();
+    const bool fixed = read_along(stage_) >= 0 || leaves_caches() || tiles_.empty();
     if (rule_.target.threads > 1 && !fixed) return find_shared();
     complete();
     if (rule_.target.threads < 2) return {start_, 0};
@@ -74,10 +73,14 @@ class TileChooser {
 
   // How much longer a tile takes than the peak: with few sums under way these wait for each other.
   double slowness(const Tile& tile) const {
-    const double chains = stage_.reduce == ir::ReduceOp::kNone
-                              ? 1
-                              : kChains / static_cast<double>(tile.v * tile.a * tile.b);
-    return cost_of_tile(tile.v, tile.a, tile.b) * std::max(1.0, chains);
+    double iterations = 1;
+    for (const te::Iterator& it : stage_.iters) iterations *= static_cast<double>(it.extent);
+    const double each =
+        cycles_of(rule_.workload, stage_, rule_.lanes) * rule_.lanes / iterations;
+    const auto sums = static_cast<double>(tile.v * tile.a * tile.b);
+    const bool waits = stage_.reduce != ir::ReduceOp::kNone && each > 0;
+    return cost_of_tile(tile.v, tile.a, tile.b) *
+           std::max(1.0, waits ? kLatency / (each * sums) : 1);
   }
 
   void set(int knob, std::int64_t value) {
@@ -221,8 +224,11 @@ class TileChooser {
       accumulators /= 2;
     const std::int64_t v = width_of_accumulators(accumulators);
     set(rule_.at.tile_v, v);
-    set(rule_.at.tile_p0, std::min(values(rule_.at.tile_p0).back(), accumulators / v));
+    const std::int64_t rows = std::min(values(rule_.at.tile_p0).back(), accumulators / v);
+    set(rule_.at.tile_p0, rows);
     set(rule_.at.tile_p1, 1);
+    for (const std::int64_t fewer : values(rule_.at.tile_p0))
+      if (fewer <= rows) tiles_.push_back({v, fewer, 1});
   }
 
   // Of operands that change from call to call.
