@@ -7,6 +7,7 @@
 
 #include "compiler/analysis/tile.h"
 #include "compiler/cook_toom/sums.h"
+#include "tuner/space/thread_costs.h"
 
 namespace lathe::model {
 namespace {
@@ -133,8 +134,10 @@ double AnalyticModel::memory_cycles(const Part& part, const Footprint& f, double
   const double again = held == part.streaming ? part.stored : 0;
   const double times[] = {
       core, analysis::traffic(part.plan, f, machine_.l1_bytes) / machine_.l2_rate,
-      analysis::traffic(part.plan, f, machine_.l2_bytes) / machine_.l3_rate,
-      (analysis::traffic(part.plan, f, machine_.l3_bytes) + again) / machine_.memory_rate};
+      analysis::traffic(part.plan, f, machine_.l2_bytes) /
+          (machine_.l3_rate * space::share_of_l3(machine_.threads)),
+      (analysis::traffic(part.plan, f, machine_.l3_bytes) + again) /
+          (machine_.memory_rate * space::share_of_memory(machine_.threads))};
   double sum = 0, slowest = 0;
   for (const double t : times) {
     sum += t;
@@ -144,22 +147,31 @@ double AnalyticModel::memory_cycles(const Part& part, const Footprint& f, double
 }
 
 double AnalyticModel::cycles(std::span<const std::int64_t> values) const {
-  double total = 0, regions = 0;
+  double total = 0;
+  std::map<ir::LoopId, double> phases;  // by the outermost loop that is shared: how often each runs
   Footprint f;
   for (const Part& part : parts_) {
     part.plan.evaluate(values, f, 1);
     const double core = part.operations > 0 ? sparse_cycles(part, f) : core_cycles(part, f);
     double time = memory_cycles(part, f, core);
     double tasks = 1, around = 1;  // iterations of parallel loops, and of those around them
+    auto shared = ir::LoopId{-1};
     for (int l = f.loops; l-- > 0;)
-      if (part.plan.kinds()[l] == LoopKind::kParallel) tasks *= f.length[l];
-      else if (tasks == 1) around *= f.length[l];
+      if (part.plan.kinds()[l] == LoopKind::kParallel) {
+        if (tasks == 1) shared = part.plan.chain()[static_cast<std::size_t>(l)];
+        tasks *= f.length[l];
+      } else if (tasks == 1) {
+        around *= f.length[l];
+      }
     time *= std::ceil(tasks / machine_.threads) / tasks;
-    if (tasks > 1) regions = std::max(regions, around);
+    if (tasks > 1) phases[shared] = around;
     total += time;
   }
-  if (regions == 0 || machine_.threads == 1) return total;
-  return total + machine_.start_cycles + machine_.meet_cycles * (regions - 1);
+  if (phases.empty() || machine_.threads == 1) return total;
+  double barriers = -1;  // the first one ends the start
+  for (const auto& [loop, runs] : phases) barriers += runs;
+  return total + space::start_cycles(machine_.threads) +
+         barriers * space::meet_cycles(machine_.threads);
 }
 
 struct AnalyticScorer::Impl {

@@ -35,13 +35,9 @@ struct Machine {
   double l1_bytes = 32.0 * 1024, l2_bytes = 1024.0 * 1024, l3_bytes = 32.0 * 1024 * 1024;
   // Bytes a cycle: from L2 the peak of Skylake in Intel's optimization reference manual, whose
   // table of caches tells of 29 that are sustained. From L3 and memory what a core gets of a
-  // server's mesh and channels varies; the recorded spaces, which lie in L2, hardly tell.
+  // server's mesh and channels varies; the recorded spaces, which lie in L2, hardly tell. Of one
+  // thread alone: tuner/space/thread_costs.h tells what several leave each other.
   double l2_rate = 64, l3_rate = 20, memory_rate = 7;
-  // Until the threads of a parallel region have started and met again. bench_search constants does
-  // not fit it: only three recordings are of two threads.
-  double start_cycles = 4000;
-  // Until they meet again where a region is not the first one: they are awake.
-  double meet_cycles = 1000;
   // What these figures leave out, chosen so that programs of hand-made structures come out in the
   // order of their measured times (tests/unit/model/analytic_test.cpp).
   double entry_cycles = 2;  // around each run of a body: counters, addresses, a branch

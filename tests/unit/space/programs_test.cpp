@@ -22,7 +22,9 @@ TEST(Programs, RandomOnesHaveSpacesOfRightPrograms) {
     te::Workload workload =
         random_workload(rng, {.dtypes = seed % 3 == 0, .max_iterations = 8'000});
     workload.contract.free_layout = rng.chance(0.3);
-    const Target target = seed % 4 == 0 ? sse(1) : avx512(seed % 4 == 1 ? 2 : 1);
+    constexpr int kThreads[] = {2, 3, 5, 8, 13, 16, 64};
+    const int threads = seed % 3 == 1 ? kThreads[seed / 3 % std::size(kThreads)] : 1;
+    const Target target = seed % 4 == 0 ? sse(threads) : avx512(threads);
     check_space(workload, target, Flavour::kDefault, configurations, seed);
   }
 }
@@ -179,7 +181,7 @@ TEST_P(NamedProgram, HasASpaceOfRightPrograms) {
   const bool large = std::string_view(GetParam().name).starts_with("long");
   for (const bool free_layout : {false, true}) {
     workload->contract.free_layout = free_layout;
-    for (const Target& target : {avx512(1), sse(1), avx512(2)})
+    for (const Target& target : {avx512(1), sse(1), avx512(free_layout ? 2 : 12)})
       check_space(*workload, target, Flavour::kDefault, large ? 2 : 6, 1);
     check_space(*workload, avx512(1), Flavour::kWide, 1, 1);
   }

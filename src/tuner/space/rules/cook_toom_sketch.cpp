@@ -161,9 +161,11 @@ void CookToomBuilder::prepare_filter() {
     for (int d = 0; d < sum_.filter_dims; ++d)
       if (d != along(a).filter_dim) order.push_back(fmt::format("{}.d{}", name, d));
     if (residues) order.push_back(own + ".a");
+    const Names outside = order;
     order.insert(order.end(), written_out.begin(), written_out.end());
     step(schedule::Reorder{order});
     unroll(written_out);
+    share_loops(nest_, trace_, outside, rule_.target.threads, free_layout_);
   }
   const std::string name = stage("filter", transforms() - 1);
   Items items;

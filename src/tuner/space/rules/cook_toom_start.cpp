@@ -125,8 +125,17 @@ std::pair<double, Values> start_of(const CookToomRule& rule, const std::vector<K
 
 void set_starts(const CookToomRule& rule, Derived& derived) {
   std::vector<std::pair<double, Values>> by_cost;
-  for (std::size_t i = rule.may_be_direct ? 0 : 1; i < rule.algorithms.size(); ++i)
+  std::size_t usual = 0;  // what one thread would choose
+  double least = 1e300;
+  for (std::size_t i = rule.may_be_direct ? 0 : 1; i < rule.algorithms.size(); ++i) {
     by_cost.push_back(start_of(rule, derived.knobs, i, derived.start));
+    const double cost =
+        (i == 0 ? kWorthIt : 1) * cost_of(rule, derived.knobs, rule.algorithms[i]);
+    if (cost < least) usual = by_cost.size() - 1, least = cost;
+  }
+  for (std::size_t i = 0; rule.target.threads > 1 && i < by_cost.size(); ++i)
+    if (i != usual) by_cost[i].first *= kOtherChoice;
+  if (getenv("DBG")) for (auto& [c, v] : by_cost) { fprintf(stderr, "%.0f:", c); for (auto x : {rule.at.algorithm, rule.at.share, rule.at.block_t, rule.at.block_p0, rule.at.block_v}) fprintf(stderr, " %ld", x < 0 ? -1 : v[x]); fprintf(stderr, "\n"); }
   std::ranges::stable_sort(by_cost, {}, &std::pair<double, Values>::first);
   const double most = kStillOfInterest * by_cost[0].first;
   for (auto& [cost, start] : by_cost)

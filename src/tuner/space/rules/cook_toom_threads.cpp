@@ -14,6 +14,9 @@ namespace {
 using Values = std::vector<std::int64_t>;
 
 constexpr double kProduct = 0.5;  // cycles of one in a vector
+// Bytes a cycle of what other threads have made, which nothing hides: C2 with two threads and its
+// whole input transformed before takes 193 us, by blocks of tiles 162.
+constexpr double kOthersRate = 12;
 
 std::int64_t whole(double x) { return std::llround(x); }
 
@@ -85,7 +88,6 @@ class SharedCycles {
     return work_.weights <= kL3 ? kL3Rate * share_of_l3(threads_)
                                 : kMemoryRate * share_of_memory(threads_);
   }
-  double l3_rate() const { return kL3Rate * share_of_l3(threads_); }
   static double beside(double a, double b) {
     return std::max(a, b) + kHiddenShare * std::min(a, b);
   }
@@ -158,7 +160,7 @@ class SharedCycles {
     const double read = (kept > kScratchShare * kL2 ? blocks * inputs : kept);
     const auto [tile, slow] = best_tile(b);
     const InputPhase input = best_input();
-    const double most = tails(b) * beside(least * slow, bytes / rate() + read / l3_rate()) +
+    const double most = tails(b) * beside(least * slow, bytes / rate()) + read / kOthersRate +
                         transform(work_.outputs) * all * share;
     const double time = start_cycles(used(axes)) + meet_cycles(threads_) + input.cycles +
                         kBlockCycles * own + most * (1 + kLate / own);
@@ -178,15 +180,16 @@ class SharedCycles {
     const double of_positions = std::max(share, 1 / static_cast<double>(outer_ * positions_));
     const double moved = 4 * all * (work_.inputs * of_positions + work_.outputs * share);
     const double products = beside(cycles(work_.products) * all * share * slow * unlike_,
-                                   all * work_.weights * share / rate() + moved / l3_rate());
+                                   all * work_.weights * share / rate());
     const InputPhase input = best_input();
     for (const std::int64_t columns : blocks_of(rule_.at.block_p0, columns_)) {
       const Blocks b{1, columns, 1};
       const std::array results{SharedAxis{outer_, 1}, SharedAxis{vectors_, 1}, SharedAxis{rows_, 1},
                                SharedAxis{columns_, columns}};
-      const double back = (transform(work_.outputs) + 4 * work_.outputs / l3_rate()) * all;
+      const double back = (transform(work_.outputs) + 4 * work_.outputs / kOthersRate) * all;
       const double time = start_cycles(used(axes)) + 2 * meet_cycles(threads_) + input.cycles +
-                          products + back * busiest_share(results, threads_) * tails(b) +
+                          products + moved / kOthersRate +
+                          back * busiest_share(results, threads_) * tails(b) +
                           kBlockCycles / t;
       take({time, TileShare::kPositions, b, tile, input.copy});
     }

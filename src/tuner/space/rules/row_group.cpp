@@ -1,12 +1,14 @@
 #include "tuner/space/rules/row_group.h"
 
 #include <algorithm>
+#include <cmath>
 #include <map>
 #include <set>
 #include <span>
 #include <tuple>
 
 #include "tuner/space/rules/axes.h"
+#include "tuner/space/rules/busiest.h"
 
 namespace lathe::space {
 namespace {
@@ -219,6 +221,31 @@ std::vector<std::int64_t> blocks_of_rows(const RowGroup& group) {
   return out;
 }
 
+namespace {
+
+// As many rows together as these, or about as many, of which threads have about equally many.
+std::int64_t even_rows(const RowGroup& group, std::int64_t rows, int threads) {
+  constexpr double kEven = 0.9, kEvener = 0.98;
+  const RowAxis& last = group.axes.back();
+  const std::int64_t outside = std::llround(rows_of(group)) / last.extent;
+  const auto busiest = [&](std::int64_t block) {
+    const SharedAxis axes[] = {{outside, 1}, {last.extent, block}};
+    return busiest_share(axes, threads);
+  };
+  if (kEven * threads * busiest(rows) <= 1) return rows;
+  const std::int64_t fewest = last.reused ? std::min(rows, kFewestReused / 2) : 1;
+  std::int64_t best = rows;
+  for (std::int64_t block = std::max(fewest, rows / 2); block <= std::min(2 * rows, last.extent);
+       ++block) {
+    const double own = busiest(block), least = busiest(best);
+    // Of equals the larger blocks: fewer threads do the same.
+    if (own < kEvener * least || (own <= least && block > best)) best = block;
+  }
+  return best;
+}
+
+}  // namespace
+
 std::int64_t rows_at_start(const RowGroup& group, double kept, const CpuTarget& target) {
   constexpr double kFirstCache = 48 << 10, kSecondCache = 1 << 20;  // about what they hold
   constexpr std::int64_t kReused = 64;  // rows of a product that are as fast as more
@@ -233,7 +260,7 @@ std::int64_t rows_at_start(const RowGroup& group, double kept, const CpuTarget& 
         rows_of(group) / static_cast<double>(rows) >= kBlocksPerThread * target.threads;
     if (chosen == 0 || (fits && shared)) chosen = rows;
   }
-  return chosen;
+  return target.threads < 2 ? chosen : even_rows(group, chosen, target.threads);
 }
 
 namespace {

@@ -74,7 +74,11 @@ class RowKnobs {
       const double kept = kept_bytes(view, group, own);
       if (kept < kWorthAKnob && flavour_ == Flavour::kDefault) continue;
       RowKnob knob;
-      for (const std::int64_t block : blocks_of_rows(group)) {
+      const std::int64_t start = rows_at_start(group, kept, target_);
+      std::vector<std::int64_t> blocks = blocks_of_rows(group);
+      if (start > 0 && std::ranges::find(blocks, start) == blocks.end())
+        blocks.insert(std::ranges::lower_bound(blocks, start), start);
+      for (const std::int64_t block : blocks) {
         auto tiling = tile({{&group, block}});
         // What a stage copies as a whole may stand between its rows and those of the stage before.
         if (!tiling || !build_tile_sketch(*tiling, {})) continue;
@@ -82,7 +86,7 @@ class RowKnobs {
         knob.tilings.push_back(std::move(*tiling));
       }
       if (knob.blocks.empty()) continue;
-      const auto found = std::ranges::find(knob.blocks, rows_at_start(group, kept, target_));
+      const auto found = std::ranges::find(knob.blocks, start);
       if (found != knob.blocks.end()) knob.start = found - knob.blocks.begin() + 1;
       knob.group = std::move(group);
       groups_.push_back(std::move(knob));

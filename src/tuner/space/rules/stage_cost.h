@@ -15,6 +15,8 @@ inline constexpr double kLatency = 4;
 // Of blocks that threads share: the code around each and its first misses, in cycles; and how much
 // longer they take where the last one is smaller, which has code of its own.
 inline constexpr double kBlockCycles = 250, kTail = 1.03;
+// What one thread alone would not choose must promise so much: its choice is known to be good.
+inline constexpr double kOtherChoice = 1.05;
 // A thread that is late leaves parts that others do; all wait for the last one. It costs this share
 // of a part.
 inline constexpr double kLate = 0.05;

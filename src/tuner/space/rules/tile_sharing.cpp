@@ -21,6 +21,7 @@ constexpr double kPackingCost = 8, kWholeCost = 1.25;
 // What stays in the first cache as it lies needs no copy: with one it takes so much less.
 constexpr double kFirstCache = 32 << 10, kUnpacked = 1.005;
 constexpr double kMapCycles = 30;    // around a block of a map
+constexpr double kOtherOrder = 1.03;  // another order of loops than one thread has takes so long
 constexpr double kWorthParts = 1.1;  // parts of a reduction must promise so much
 
 class TileSharing {
@@ -239,6 +240,7 @@ class TileSharing {
     const bool reduces = stage_.reduce != ir::ReduceOp::kNone;
     if (blocks > 1)
       time += (reduces ? kBlockCycles : kMapCycles) * regions * static_cast<double>(own);
+    if (choice.order != value(rule_.at.order)) time += (kOtherOrder - 1) * most;
     time += rest_ / threads_ + others_ * meet_cycles(threads_);
     return choice.loops == SharedLoop::kReduction ? kWorthParts * (time + last_pass()) : time;
   }

@@ -35,6 +35,7 @@ class TileChooser {
  private:
   struct Tile {
     std::int64_t v = 1, a = 1, b = 1;
+    friend bool operator==(const Tile&, const Tile&) = default;
   };
 
   // What follows from the tile.
@@ -51,16 +52,20 @@ class TileChooser {
   TileStart find_shared() {
     const Values first = start_;
     TileStart best{first, 1e300};
+    const Tile usual = tile();
+    const auto slow = [&](const Tile& tile) {
+      return slowness(tile) * (tile == usual ? 1 : kOtherChoice);
+    };
     const double alone = cycles_of(rule_.workload, stage_, rule_.lanes) / rule_.target.threads;
-    std::ranges::stable_sort(tiles_, {}, [&](const Tile& tile) { return slowness(tile); });
+    std::ranges::stable_sort(tiles_, {}, slow);
     for (const Tile& tile : tiles_) {
-      if (slowness(tile) * alone >= best.cycles) break;
+      if (slow(tile) * alone >= best.cycles) break;
       start_ = first;
       set(rule_.at.tile_v, tile.v);
       set(rule_.at.tile_p0, tile.a);
       set(rule_.at.tile_p1, tile.b);
       complete();
-      const double cycles = choose_shared_loops(rule_, slowness(this->tile()), start_);
+      const double cycles = choose_shared_loops(rule_, slow(this->tile()), start_);
       if (cycles < best.cycles) best = {start_, cycles};
     }
     return best;
