@@ -135,7 +135,6 @@ void set_starts(const CookToomRule& rule, Derived& derived) {
   }
   for (std::size_t i = 0; rule.target.threads > 1 && i < by_cost.size(); ++i)
     if (i != usual) by_cost[i].first *= kOtherChoice;
-  if (getenv("DBG")) for (auto& [c, v] : by_cost) { fprintf(stderr, "%.0f:", c); for (auto x : {rule.at.algorithm, rule.at.share, rule.at.block_t, rule.at.block_p0, rule.at.block_v}) fprintf(stderr, " %ld", x < 0 ? -1 : v[x]); fprintf(stderr, "\n"); }
   std::ranges::stable_sort(by_cost, {}, &std::pair<double, Values>::first);
   const double most = kStillOfInterest * by_cost[0].first;
   for (auto& [cost, start] : by_cost)
