@@ -91,6 +91,7 @@ def _faster(groups: list[_match.Group], machine: Any, always: bool) -> dict[str,
         seen.add(key)
         try:
             kernel = compile_workload(group.workload, None, machine)
+            kernel._use_threads_of_torch()  # as where it is placed
             if always or beats_inductor(group, kernel, machine.threads, verdicts):
                 faster[key] = kernel
         except Error as error:

@@ -105,6 +105,7 @@ void Server::use_threads(int threads, const std::vector<int>& cpus) {
       pool::Options{.threads = threads, .cpus = pinned ? cpus.data() : nullptr});
   threads_ = threads;
   cpus_ = cpus;
+  pool_->threads_now();  // starts those whose time is watched
   lost_ = std::make_unique<LostTime>(threads);
 }
 
