@@ -10,7 +10,6 @@ namespace lathe::pool {
 namespace {
 
 constexpr std::uint64_t kEnd = ~std::uint64_t{0};  // mail: the worker ends
-constexpr std::int64_t kLookAgain = 1'000'000;     // nanoseconds between looks at processors
 // How much work of one thread is worth waking others for, measured on virtual machines: processors
 // that have rested for long come later.
 constexpr std::int64_t kWorthInARow = 2'000, kWorthShort = 50'000, kWorthLong = 120'000;
@@ -20,12 +19,6 @@ constexpr std::uint32_t kLookAfter = 256;                  // regions
 void* allocate(std::size_t bytes) {
   void* memory = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   return memory == MAP_FAILED ? nullptr : memory;
-}
-
-cpu_set_t processors_of(pid_t thread) {
-  cpu_set_t set;
-  if (sched_getaffinity(thread, sizeof set, &set) != 0) CPU_ZERO(&set);
-  return set;
 }
 
 // Signals are the program's: its own threads take them. But what a worker does wrong comes to it.
@@ -89,7 +82,7 @@ Crew::Crew(const CrewOptions& options, Worker* workers)
       placing_(options.cpus == nullptr),
       spin_ns_(options.spin_ns),
       workers_(workers),
-      allowed_(processors_of(0)) {
+      allowed_(allowed_processors()) {
   for (int t = 1; t < most_threads_; ++t) {
     Worker& worker = *new (workers_ + t) Worker{};
     worker.crew = this;
@@ -340,51 +333,6 @@ bool Crew::call(Slot& slot, unsigned number, const std::uint16_t* taken, int lan
   return sleepers;
 }
 
-// A caller may have moved to where a worker was. Those who sleep are placed when they are woken.
-void Crew::place(Slot& slot, int lanes) {
-  if (!placing_ || slot.cpu.load(std::memory_order_relaxed) == sched_getcpu()) return;
-  const std::int64_t now = now_ns();
-  if (now - placed_ns_.load(std::memory_order_relaxed) < kLookAgain) return;
-  placed_ns_.store(now, std::memory_order_relaxed);
-  find_others(slot, lanes);
-  for (int lane = 1; lane < lanes; ++lane)
-    keep_off(workers_[slot.members[lane].load(std::memory_order_relaxed)], slot);
-}
-
-// Who confines the process later confines its workers, too. They stay in the caller's NUMA node if
-// it has processors for all. A kernel may wake a worker on the caller's processor, though others
-// are idle, and leave it waiting there for some milliseconds.
-void Crew::find_others(Slot& slot, int lanes) {
-  if (!placing_) return;
-  const int cpu = sched_getcpu();
-  slot.cpu.store(cpu, std::memory_order_relaxed);
-  const cpu_set_t mine = processors_of(0);
-  cpu_set_t others;
-  CPU_AND(&others, &mine, &allowed_);
-  if (const cpu_set_t* node = nodes_.of(cpu)) {
-    cpu_set_t near;
-    CPU_AND(&near, &others, node);
-    if (CPU_COUNT(&near) >= lanes) others = near;
-  }
-  if (cpu >= 0 && cpu < CPU_SETSIZE) CPU_CLR(static_cast<std::size_t>(cpu), &others);
-  std::uint64_t words[CPU_SETSIZE / 64];
-  static_assert(sizeof words == sizeof others);
-  std::memcpy(words, &others, sizeof words);
-  for (std::size_t i = 0; i < CPU_SETSIZE / 64; ++i)
-    slot.others[i].store(words[i], std::memory_order_relaxed);
-}
-
-void Crew::keep_off(Worker& worker, const Slot& slot) {
-  const int cpu = slot.cpu.load(std::memory_order_relaxed);
-  if (!placing_ || worker.kept_off.exchange(cpu, std::memory_order_relaxed) == cpu) return;
-  std::uint64_t words[CPU_SETSIZE / 64];
-  for (std::size_t i = 0; i < CPU_SETSIZE / 64; ++i)
-    words[i] = slot.others[i].load(std::memory_order_relaxed);
-  cpu_set_t others;
-  std::memcpy(&others, words, sizeof others);
-  if (CPU_COUNT(&others) != 0) pthread_setaffinity_np(worker.thread, sizeof others, &others);
-}
-
 // Wakes some of those who are still asleep.
 void Crew::wake(Slot& slot, int most) {
   for (int w = 0; w * 64 < most_threads_ && most > 0; ++w) {
@@ -397,25 +345,6 @@ void Crew::wake(Slot& slot, int most) {
       futex_wake(low_half(worker.mail), 1);
     }
   }
-}
-
-// A caller or a worker may be pinned by its program: what either may use counts.
-void Crew::look_for_processors() {
-  regions_.store(0, std::memory_order_relaxed);
-  const std::int64_t now = now_ns();
-  if (now - looked_ns_.exchange(now, std::memory_order_relaxed) >= kLookAgain) count_processors();
-}
-
-void Crew::count_processors() {
-  cpu_set_t all = processors_of(0);
-  if (started_.load(std::memory_order_acquire) > 1) {
-    cpu_set_t worker;
-    if (pthread_getaffinity_np(workers_[1].thread, sizeof worker, &worker) == 0)
-      CPU_OR(&all, &all, &worker);
-  }
-  int count = CPU_COUNT(&all);
-  if (count > quota_) count = quota_;
-  processors_.store(count > 0 ? count : 1, std::memory_order_relaxed);
 }
 
 void* Crew::thread_main(void* argument) {

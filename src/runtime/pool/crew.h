@@ -38,6 +38,9 @@ struct CrewOptions {
 
 constexpr std::int64_t kSpin = 50'000;  // nanoseconds
 
+// Processors that this thread may use.
+cpu_set_t allowed_processors();
+
 // Runs phases on this thread.
 void run_alone(const lathe_phase* phases, std::int64_t count, void* context);
 
