@@ -54,7 +54,8 @@ inline constexpr auto kFields<tensor::Border> = fields<tensor::Border>(
 struct RunnerSetup {
   std::vector<tensor::Border> inputs, outputs;  // as the workload has them: row-major
   int threads = 1;
-  std::vector<int> cpus;  // thread t runs on cpus[t]; empty: anywhere
+  std::vector<int> cpus;  // where it may run; empty: where it was started
+  bool pinned = true;     // thread t runs on cpus[t]; else they run as those of any program
   // Limit of address space beyond what the runner and these tensors take; 0: none.
   std::int64_t memory_bytes = 0;
   // Bytes by which a caller's tensors lie before the end of their pages: multiples of 16, as malloc
@@ -62,11 +63,12 @@ struct RunnerSetup {
   std::int64_t shift = 0;
 };
 template <>
-inline constexpr Schema kSchema<RunnerSetup>{1, 2, "RunnerSetup"};
+inline constexpr Schema kSchema<RunnerSetup>{1, 3, "RunnerSetup"};
 template <>
 inline constexpr auto kFields<RunnerSetup> =
     fields<RunnerSetup>(&RunnerSetup::inputs, &RunnerSetup::outputs, &RunnerSetup::threads,
-                        &RunnerSetup::cpus, &RunnerSetup::memory_bytes, &RunnerSetup::shift);
+                        &RunnerSetup::cpus, &RunnerSetup::pinned, &RunnerSetup::memory_bytes,
+                        &RunnerSetup::shift);
 
 struct Ready {};
 template <>

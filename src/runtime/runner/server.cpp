@@ -49,11 +49,11 @@ Status write_all(int file, const std::byte* data, std::int64_t bytes, std::int64
   return {};
 }
 
-void pin_caller(const std::vector<int>& cpus) {
+void keep_to(std::span<const int> cpus) {
   if (cpus.empty()) return;
   cpu_set_t set;
   CPU_ZERO(&set);
-  CPU_SET(cpus[0], &set);
+  for (const int cpu : cpus) CPU_SET(cpu, &set);
   ::sched_setaffinity(0, sizeof set, &set);  // a container may refuse: then it is not pinned
 }
 
@@ -96,13 +96,14 @@ Result<Server::Reply> Server::answer(Message& message) {
   }
 }
 
-void Server::use_threads(int threads, const std::vector<int>& cpus) {
-  if (pool_ && threads == threads_ && cpus == cpus_) return;
+void Server::use_threads(int threads, const std::vector<int>& cpus, bool pinned) {
+  if (pool_ && threads == threads_ && cpus == cpus_ && pinned == pinned_) return;
   pool_.reset();
-  pin_caller(cpus);
-  const bool pinned = static_cast<int>(cpus.size()) >= threads;
+  pinned_ = pinned;
+  const bool pins = pinned && static_cast<int>(cpus.size()) >= threads;
+  keep_to(pinned && !cpus.empty() ? std::span(cpus).first(1) : std::span(cpus));
   pool_ = std::make_unique<pool::Pool>(
-      pool::Options{.threads = threads, .cpus = pinned ? cpus.data() : nullptr});
+      pool::Options{.threads = threads, .cpus = pins ? cpus.data() : nullptr});
   threads_ = threads;
   cpus_ = cpus;
   pool_->threads_now();  // starts those whose time is watched
@@ -135,7 +136,7 @@ Result<Server::Reply> Server::set_up(Message& message) {
   if (setup_.shift < 0 || setup_.shift % 16 != 0 || setup_.shift > kLargestShift)
     return fail(ErrorKind::kDataLoss, "tensors cannot be shifted by {} bytes", setup_.shift);
   inputs_ = LATHE_TRY(read_inputs(setup_.inputs, message.fds[0].get(), setup_.shift));
-  use_threads(setup_.threads, setup_.cpus);
+  use_threads(setup_.threads, setup_.cpus, setup_.pinned);
   std::int64_t outputs = 0;
   for (const auto& border : setup_.outputs) outputs += 20 * border.elements() + 8 * border.bytes();
   if (setup_.memory_bytes > 0) LATHE_TRY_STATUS(limit_memory(setup_.memory_bytes + outputs));

@@ -53,9 +53,11 @@ class Race {
 
   RaceOutcome run() {
     build_all();
+    run_as_a_program(true);
     for (std::size_t i = 0; i < entrants_.size() && !stopped(); ++i) load(i);
     if (!stopped()) race();
     if (load_ > 0) session_.runner->move(0);
+    run_as_a_program(false);
     RaceOutcome out = track_.outcome(known_);
     for (std::size_t i = 0; i < entrants_.size(); ++i) {
       out.racers[i].loads_per_multiply = entrants_[i].built.loads_per_multiply;
@@ -72,6 +74,16 @@ class Race {
 
   void finish(Helper& helper) {
     loop_.finish(helper, [this] { return stopped(); });
+  }
+
+  // What is told last is what a caller gets: several threads share the machine with what else runs
+  // on it, as those of a program do. One is pinned to keep the noise away, which slows none.
+  void run_as_a_program(bool begins) {
+    if (session_.target.as_cpu().threads < 2) return;
+    std::vector<int> cpus = session_.runner_cpus;
+    if (begins)
+      cpus.insert(cpus.end(), session_.other_cpus.begin(), session_.other_cpus.end());
+    session_.runner->place(std::move(cpus), !begins);
   }
 
   void build_all() {

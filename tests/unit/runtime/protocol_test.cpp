@@ -19,7 +19,7 @@ std::string told() {
 TEST(Protocol, AChangedMessageHasANewVersion) {
   const std::string border = "(text enum8 i64* (i32 i64 i64 i64 i64)* i64 bool)*";
   EXPECT_EQ(told<RunnerSetup>(),
-            "1 RunnerSetup 2 (" + border + " " + border + " i32 i32* i64 i64)");
+            "1 RunnerSetup 3 (" + border + " " + border + " i32 i32* bool i64 i64)");
   EXPECT_EQ(told<Ready>(), "101 Ready 1 ()");
   EXPECT_EQ(told<ReferenceInfo>(), "2 ReferenceInfo 1 (f64)");
   EXPECT_EQ(told<Load>(), "3 Load 1 (i64 " + border + " " + border + " bool i64*)");
