@@ -65,10 +65,9 @@ struct RunnerSetup {
 template <>
 inline constexpr Schema kSchema<RunnerSetup>{1, 3, "RunnerSetup"};
 template <>
-inline constexpr auto kFields<RunnerSetup> =
-    fields<RunnerSetup>(&RunnerSetup::inputs, &RunnerSetup::outputs, &RunnerSetup::threads,
-                        &RunnerSetup::cpus, &RunnerSetup::pinned, &RunnerSetup::memory_bytes,
-                        &RunnerSetup::shift);
+inline constexpr auto kFields<RunnerSetup> = fields<RunnerSetup>(
+    &RunnerSetup::inputs, &RunnerSetup::outputs, &RunnerSetup::threads, &RunnerSetup::cpus,
+    &RunnerSetup::pinned, &RunnerSetup::memory_bytes, &RunnerSetup::shift);
 
 struct Ready {};
 template <>

@@ -81,8 +81,7 @@ class Race {
   void run_as_a_program(bool begins) {
     if (session_.target.as_cpu().threads < 2) return;
     std::vector<int> cpus = session_.runner_cpus;
-    if (begins)
-      cpus.insert(cpus.end(), session_.other_cpus.begin(), session_.other_cpus.end());
+    if (begins) cpus.insert(cpus.end(), session_.other_cpus.begin(), session_.other_cpus.end());
     session_.runner->place(std::move(cpus), !begins);
   }
 

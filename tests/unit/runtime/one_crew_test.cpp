@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "runtime/pool/pool.h"
+#include "unit/runtime/children.h"
 
 namespace lathe::pool {
 namespace {
@@ -108,18 +109,6 @@ TEST(OneCrew, LibrariesShareThem) {
     expect_all(second.run, 64);
     EXPECT_LE(threads_here(), most_threads());
   }
-}
-
-// Run in a process of its own: there the first library to run makes the crew.
-int in_a_child(const std::function<bool()>& work) {
-  const pid_t child = fork();
-  if (child == 0) {
-    alarm(60);
-    _exit(work() ? 0 : 1);
-  }
-  int status = -1;
-  waitpid(child, &status, 0);
-  return status;
 }
 
 bool counts(RunPhases* run, int threads) {

@@ -12,6 +12,8 @@
 #include <string>
 #include <vector>
 
+#include "unit/runtime/children.h"
+
 namespace lathe::pool {
 namespace {
 
@@ -53,18 +55,6 @@ TEST(Pool, EveryIterationRunsOnce) {
     for (const std::int64_t count : {0, 1, 2, 3, 6, 7, 8, 101, 1000})
       expect_once(run(pool, count), threads);
   }
-}
-
-// What ended a forked child that does `work`: 0 if it returned true. It is killed where it hangs.
-int in_a_child(const std::function<bool()>& work) {
-  const pid_t child = fork();
-  if (child == 0) {
-    alarm(20);
-    _exit(work() ? 0 : 1);
-  }
-  int status = -1;
-  waitpid(child, &status, 0);
-  return status;
 }
 
 TEST(Pool, AForkedChildStartsThreadsOfItsOwn) {
