@@ -57,6 +57,8 @@ void print_text(const api::Raced& raced) {
     fmt::print("best: {}, {}, {}\nmemory: {}\n", time_text(best), rate_text(raced.flops, best),
                peak_text(raced.traffic, raced.flops, best, raced.peak_flops),
                traffic_text(raced.traffic, best));
+  if (const std::string called = called_text(raced.records.front()); !called.empty())
+    fmt::print("{}\n", called);
 }
 
 void print_json(const api::Raced& raced) {

@@ -128,13 +128,17 @@ struct VisitRequest {
   double drop_above = 0;
   // Throw all data out of the caches before every timed call.
   bool cold = false;
+  // Sleep so long before every sample, which is one call then; and take so many samples.
+  double pause_seconds = 0;
+  int pauses = 0;
 };
 template <>
-inline constexpr Schema kSchema<VisitRequest>{4, 1, "VisitRequest"};
+inline constexpr Schema kSchema<VisitRequest>{4, 2, "VisitRequest"};
 template <>
-inline constexpr auto kFields<VisitRequest> = fields<VisitRequest>(
-    &VisitRequest::id, &VisitRequest::min_seconds, &VisitRequest::min_sample_seconds,
-    &VisitRequest::drop_above, &VisitRequest::cold);
+inline constexpr auto kFields<VisitRequest> =
+    fields<VisitRequest>(&VisitRequest::id, &VisitRequest::min_seconds,
+                         &VisitRequest::min_sample_seconds, &VisitRequest::drop_above,
+                         &VisitRequest::cold, &VisitRequest::pause_seconds, &VisitRequest::pauses);
 struct Visited {
   std::vector<double> seconds;  // of one call; one entry for each sample
   // Samples that the scheduler disturbed, without the time that was lost. They do not count. To
@@ -142,13 +146,15 @@ struct Visited {
   std::vector<double> disturbed;
   int calls = 1;  // calls in a sample
   double sentinel_before = 0, sentinel_after = 0;
+  // Of all samples: the wall time, and what of it the scheduler took from one of the threads.
+  double wall_seconds = 0, lost_seconds = 0;
 };
 template <>
-inline constexpr Schema kSchema<Visited>{103, 1, "Visited"};
+inline constexpr Schema kSchema<Visited>{103, 2, "Visited"};
 template <>
-inline constexpr auto kFields<Visited> =
-    fields<Visited>(&Visited::seconds, &Visited::disturbed, &Visited::calls,
-                    &Visited::sentinel_before, &Visited::sentinel_after);
+inline constexpr auto kFields<Visited> = fields<Visited>(
+    &Visited::seconds, &Visited::disturbed, &Visited::calls, &Visited::sentinel_before,
+    &Visited::sentinel_after, &Visited::wall_seconds, &Visited::lost_seconds);
 
 // Runs a program that is not a candidate of the workload (a reference, a benchmark) on the
 // workload's threads. fds: the shared object, the inputs (as for RunnerSetup) and a file of the

@@ -3,6 +3,7 @@
 #include <sched.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -225,7 +226,7 @@ Server::Sample Server::time_sample(Candidate& candidate, int calls, bool cold) {
   const double wall = now_seconds() - start;
   const double lost = lost_->since(wall);
   const bool disturbed = LostTime::matters(lost, wall);
-  return {(disturbed ? wall - lost : wall) / calls, disturbed};
+  return {(disturbed ? wall - lost : wall) / calls, disturbed, wall, lost};
 }
 
 // Runs the candidate until it is warm. Returns how many calls a sample takes.
@@ -242,6 +243,25 @@ int Server::warm_up(Candidate& candidate, const VisitRequest& request) {
                    least);
 }
 
+void Server::keep(const Sample& sample, Visited& visited) {
+  (sample.disturbed ? visited.disturbed : visited.seconds).push_back(sample.seconds);
+  visited.wall_seconds += sample.wall;
+  visited.lost_seconds += sample.lost;
+}
+
+// As a program calls it now and then: threads are asleep, clocks and caches at rest.
+Visited Server::visit_after_pauses(Candidate& candidate, const VisitRequest& request) {
+  Visited visited;
+  const timespec pause{static_cast<time_t>(request.pause_seconds),
+                       static_cast<long>(1e9 * std::fmod(request.pause_seconds, 1))};
+  candidate.run();
+  for (int i = 0; i < std::min(request.pauses, static_cast<int>(kMostSamples)); ++i) {
+    ::nanosleep(&pause, nullptr);
+    visited.seconds.push_back(time_sample(candidate, 1, request.cold).wall);
+  }
+  return visited;
+}
+
 Result<Server::Reply> Server::visit(const Message& message) {
   const VisitRequest request = LATHE_TRY(decode<VisitRequest>(message));
   const auto found = candidates_.find(request.id);
@@ -250,6 +270,7 @@ Result<Server::Reply> Server::visit(const Message& message) {
   Candidate& candidate = *found->second;
   LATHE_TRY_STATUS(candidate.bind(scratch_));
   LATHE_TRY_STATUS(set_guarded(candidate, false));
+  if (request.pause_seconds > 0) return encode(visit_after_pauses(candidate, request));
   Visited visited;
   visited.sentinel_before = sentinel_.run();
   visited.calls = warm_up(candidate, request);
@@ -258,7 +279,7 @@ Result<Server::Reply> Server::visit(const Message& message) {
   for (double now = start; visited.seconds.size() + visited.disturbed.size() < kMostSamples;) {
     const Sample sample = time_sample(candidate, visited.calls, request.cold);
     const double before = std::exchange(now, now_seconds());
-    (sample.disturbed ? visited.disturbed : visited.seconds).push_back(sample.seconds);
+    keep(sample, visited);
     candidate.call_seconds = sample.seconds;
     if (sample.disturbed) disturbed += now - before;
     const bool enough = now - start - disturbed >= request.min_seconds ||

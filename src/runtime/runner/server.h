@@ -34,8 +34,11 @@ class Server {
   struct Sample {
     double seconds = 0;  // of one call, without lost time
     bool disturbed = false;
+    double wall = 0, lost = 0;  // of all its calls
   };
   Sample time_sample(Candidate& candidate, int calls, bool cold);
+  static void keep(const Sample& sample, Visited& visited);
+  Visited visit_after_pauses(Candidate& candidate, const VisitRequest& request);
   int warm_up(Candidate& candidate, const VisitRequest& request);
   Status limit_memory(std::int64_t bytes);
 

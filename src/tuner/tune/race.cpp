@@ -146,6 +146,9 @@ Result<RaceStory> race_records(store::Store& store, measure::Measurer& measurer,
     results.push_back({.record = request.entries[i].record.id,
                        .seconds = racer.seconds,
                        .spread = racer.failed ? 0 : racer.spread,
+                       .after_1ms = racer.called.after_1ms,
+                       .after_20ms = racer.called.after_20ms,
+                       .lost = racer.called.lost,
                        .won = i == first});
   }
   LATHE_TRY_STATUS(store.set_race(results, {.peak_flops = outcome.speed.peak_flops,

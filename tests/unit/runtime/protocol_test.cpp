@@ -24,8 +24,8 @@ TEST(Protocol, AChangedMessageHasANewVersion) {
   EXPECT_EQ(told<ReferenceInfo>(), "2 ReferenceInfo 1 (f64)");
   EXPECT_EQ(told<Load>(), "3 Load 1 (i64 " + border + " " + border + " bool i64*)");
   EXPECT_EQ(told<Loaded>(), "102 Loaded 1 (f64 f64 i64 f64 bool i32 i64 f64 f64 f64)");
-  EXPECT_EQ(told<VisitRequest>(), "4 VisitRequest 1 (i64 f64 f64 f64 bool)");
-  EXPECT_EQ(told<Visited>(), "103 Visited 1 (f64* f64* i32 f64 f64)");
+  EXPECT_EQ(told<VisitRequest>(), "4 VisitRequest 2 (i64 f64 f64 f64 bool f64 i32)");
+  EXPECT_EQ(told<Visited>(), "103 Visited 2 (f64* f64* i32 f64 f64 f64 f64)");
   EXPECT_EQ(told<Execute>(), "5 Execute 1 (" + border + " " + border + " i32 f64 bool)");
   EXPECT_EQ(told<Executed>(), "104 Executed 1 (f64*)");
   EXPECT_EQ(told<Error>(), "105 Error 2 (enum12 text text)");
