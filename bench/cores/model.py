@@ -1,5 +1,6 @@
-"""A model in a process of its own: model.py lathe|inductor THREADS SECONDS-OF-TUNING NAME. It serves
-as contestant.py does."""
+"""A model in a process of its own: model.py lathe|inductor|eager THREADS SECONDS-OF-TUNING NAME.
+
+It serves as contestant.py does."""
 
 import sys
 import time
