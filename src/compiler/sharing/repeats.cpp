@@ -1,0 +1,164 @@
+#include "compiler/sharing/repeats.h"
+
+#include <algorithm>
+#include <iterator>
+#include <utility>
+
+#include "compiler/ir/flat/rewrite.h"
+#include "compiler/sharing/writes.h"
+
+namespace lathe::sharing {
+
+using flat::Expr;
+using flat::Stmt;
+
+Aspect::Aspect(Stmt body, int phase_var, FreeVars& free) : body_(std::move(body)) {
+  Vars bound = {phase_var}, read;
+  if (const auto* list = std::get_if<flat::Seq>(&body_->value)) {
+    for (const Stmt& s : list->stmts)
+      if (const auto* let = std::get_if<flat::Let>(&s->value)) {
+        lets_.push_back(let);
+        bound = joined(bound, {let->var});
+      } else {
+        read = joined(read, free(s));
+      }
+  } else {
+    read = free(body_);
+  }
+  std::ranges::set_intersection(read, bound, std::back_inserter(read_));
+}
+
+Values Aspect::key(Values& values) const {
+  for (const flat::Let* let : lets_)
+    values[static_cast<std::size_t>(let->var)] = value_of(let->value, values);
+  Values key;
+  for (const int var : read_) key.push_back(values[static_cast<std::size_t>(var)]);
+  return key;
+}
+
+Copies::Copies(const flat::Program& program, int source, Aspect aspect, FreeVars& free)
+    : source_(source), aspect_(std::move(aspect)), free_(free) {
+  const flat::Buffer& buffer = program.buffers[static_cast<std::size_t>(source)];
+  element_bytes_ = size_of(buffer.dtype);
+  marked_by_.resize(static_cast<std::size_t>(buffer.size));
+}
+
+void Copies::add_part(Values& values) {
+  const auto [known, fresh] = known_.try_emplace(aspect_.key(values), 0);
+  if (fresh) {
+    ++part_;
+    in_part_ = 0;
+    mark(aspect_.body(), values);
+    known->second = in_part_;
+  }
+  copied_ += known->second;
+}
+
+Repeats Copies::repeats() const {
+  return {.copied_bytes = copied_ * element_bytes_,
+          .copied_again_bytes = (copied_ - distinct_) * element_bytes_};
+}
+
+void Copies::mark(const Stmt& s, Values& values) {
+  if (const auto* list = std::get_if<flat::Seq>(&s->value)) {
+    for (const Stmt& inner : list->stmts) mark(inner, values);
+  } else if (const auto* let = std::get_if<flat::Let>(&s->value)) {
+    values[static_cast<std::size_t>(let->var)] = value_of(let->value, values);
+  } else if (const auto* branch = std::get_if<flat::If>(&s->value)) {
+    if (value_of(branch->condition, values) != 0) mark(branch->then, values);
+    else if (branch->otherwise) mark(branch->otherwise, values);
+  } else if (const auto* loop = std::get_if<flat::For>(&s->value)) {
+    mark_loop(*loop, values);
+  } else {
+    const auto* store = std::get_if<flat::Store>(&s->value);
+    for (const Expr& load : loads_in(*s))
+      mark_lanes(load, store != nullptr ? store->mask : nullptr, values);
+  }
+}
+
+void Copies::mark_loop(const flat::For& n, Values& values) {
+  const std::int64_t begin = value_of(n.begin, values);
+  std::int64_t end = value_of(n.end, values);
+  // Where all iterations read the same, one tells it.
+  if (!std::ranges::binary_search(free_(n.body), n.var)) end = std::min(end, begin + 1);
+  for (std::int64_t i = begin; i < end; ++i) {
+    values[static_cast<std::size_t>(n.var)] = i;
+    mark(n.body, values);
+  }
+}
+
+// The lanes of a load that are stored. `mask`: of the store, or null.
+void Copies::mark_lanes(const Expr& load, const Expr& mask, const Values& values) {
+  const auto& n = std::get<flat::Load>(load->value);
+  const bool contiguous = n.index->type.lanes == 1;
+  const bool narrowed = mask && mask->type.lanes == load->type.lanes;
+  const std::int64_t base = contiguous ? value_of(n.index, values) : 0;
+  for (int lane = 0; lane < load->type.lanes; ++lane) {
+    if (n.mask && value_of(n.mask, values, lane) == 0) continue;
+    if (narrowed && value_of(mask, values, lane) == 0) continue;
+    mark_element(contiguous ? base + lane : value_of(n.index, values, lane));
+  }
+}
+
+void Copies::mark_element(std::int64_t element) {
+  std::uint32_t& last = marked_by_.at(static_cast<std::size_t>(element));
+  if (last == part_) return;
+  if (last == 0) ++distinct_;
+  ++in_part_;
+  last = part_;
+}
+
+const Copies::Loads& Copies::loads_in(const flat::StmtNode& s) {
+  const auto [known, fresh] = loads_.try_emplace(&s);
+  if (const Expr* value = value_in(s); fresh && value != nullptr) collect(*value, known->second);
+  return known->second;
+}
+
+void Copies::collect(const Expr& e, Loads& loads) const {
+  if (!holds_data(e)) return;
+  const auto* load = std::get_if<flat::Load>(&e->value);
+  if (load != nullptr && load->buffer == source_) loads.push_back(e);
+  flat::each_operand(*e, [&](const Expr& operand) { collect(operand, loads); });
+}
+
+void Computed::add_part(Values& values, WorkCounter& counter) {
+  Values key = inputs_.key(values);
+  if (const auto known = known_.find(key); known != known_.end()) again_ += known->second;
+  else known_.emplace(std::move(key), counter.of(own_, values));
+}
+
+RepeatCounter::RepeatCounter(const flat::Program& program, const flat::For& phase) {
+  const Writes writes(phase.body);
+  const auto aspect = [&](Stmt body) { return Aspect(std::move(body), phase.var, free_); };
+  for (const auto& [target, stores] : writes.stores()) {
+    std::set<int> sources;
+    bool computes = false;
+    for (const flat::StmtNode* s : stores) {
+      Read read;
+      if (writes.is_copy(*value_in(*s), read)) sources.merge(read.buffers);
+      else computes = true;
+    }
+    for (const int source : sources)
+      if (!writes.is_stored(source))
+        copies_.emplace_back(program, source, aspect(writes.copies(source, target)), free_);
+    const flat::Scope scope = program.buffers[static_cast<std::size_t>(target)].scope;
+    if (!computes || scope == flat::Scope::kOutput) continue;
+    const Read all = writes.closure(target);
+    computed_.emplace_back(aspect(writes.only(all.buffers, all.regs)),
+                           writes.only({target}, writes.own_regs(target)));
+  }
+}
+
+void RepeatCounter::add_part(Values& values, WorkCounter& counter) {
+  for (Copies& copies : copies_) copies.add_part(values);
+  for (Computed& computed : computed_) computed.add_part(values, counter);
+}
+
+Repeats RepeatCounter::repeats() const {
+  Repeats all;
+  for (const Copies& copies : copies_) all += copies.repeats();
+  for (const Computed& computed : computed_) all.computed_again += computed.again();
+  return all;
+}
+
+}  // namespace lathe::sharing
