@@ -69,10 +69,9 @@ void Copies::mark(const Stmt& s, Values& values) {
     else if (branch->otherwise) mark(branch->otherwise, values);
   } else if (const auto* loop = std::get_if<flat::For>(&s->value)) {
     mark_loop(*loop, values);
-  } else {
+  } else if (const Expr* value = value_in(*s)) {
     const auto* store = std::get_if<flat::Store>(&s->value);
-    for (const Expr& load : loads_in(*s))
-      mark_lanes(load, store != nullptr ? store->mask : nullptr, values);
+    mark_lanes(*value, store != nullptr ? store->mask : nullptr, values);
   }
 }
 
@@ -87,16 +86,31 @@ void Copies::mark_loop(const flat::For& n, Values& values) {
   }
 }
 
-// The lanes of a load that are stored. `mask`: of the store, or null.
-void Copies::mark_lanes(const Expr& load, const Expr& mask, const Values& values) {
-  const auto& n = std::get<flat::Load>(load->value);
-  const bool contiguous = n.index->type.lanes == 1;
-  const bool narrowed = mask && mask->type.lanes == load->type.lanes;
-  const std::int64_t base = contiguous ? value_of(n.index, values) : 0;
-  for (int lane = 0; lane < load->type.lanes; ++lane) {
-    if (n.mask && value_of(n.mask, values, lane) == 0) continue;
-    if (narrowed && value_of(mask, values, lane) == 0) continue;
-    mark_element(contiguous ? base + lane : value_of(n.index, values, lane));
+// `mask`: of the lanes that are stored; or null.
+void Copies::mark_lanes(const Expr& value, const Expr& mask, const Values& values) {
+  const auto* load = std::get_if<flat::Load>(&value->value);
+  if (load != nullptr && load->buffer == source_ && !load->mask && !mask &&
+      load->index->type.lanes == 1) {
+    const std::int64_t base = value_of(load->index, values);
+    for (int lane = 0; lane < value->type.lanes; ++lane) mark_element(base + lane);
+    return;
+  }
+  for (int lane = 0; lane < value->type.lanes; ++lane)
+    if (!mask || value_of(mask, values, lane) != 0) mark_lane(value, lane, values);
+}
+
+void Copies::mark_lane(const Expr& e, int lane, const Values& values) {
+  if (!holds_data(e)) return;
+  const int taken = e->type.lanes == 1 ? 0 : lane;
+  if (const auto* load = std::get_if<flat::Load>(&e->value)) {
+    if (load->buffer != source_ || (load->mask && value_of(load->mask, values, taken) == 0)) return;
+    const bool vector = load->index->type.lanes > 1;
+    mark_element(value_of(load->index, values, taken) + (vector ? 0 : taken));
+  } else if (const auto* choice = std::get_if<flat::Select>(&e->value)) {
+    const bool then = value_of(choice->condition, values, taken) != 0;
+    mark_lane(then ? choice->then : choice->otherwise, taken, values);
+  } else {
+    flat::each_operand(*e, [&](const Expr& operand) { mark_lane(operand, taken, values); });
   }
 }
 
@@ -106,19 +120,6 @@ void Copies::mark_element(std::int64_t element) {
   if (last == 0) ++distinct_;
   ++in_part_;
   last = part_;
-}
-
-const Copies::Loads& Copies::loads_in(const flat::StmtNode& s) {
-  const auto [known, fresh] = loads_.try_emplace(&s);
-  if (const Expr* value = value_in(s); fresh && value != nullptr) collect(*value, known->second);
-  return known->second;
-}
-
-void Copies::collect(const Expr& e, Loads& loads) const {
-  if (!holds_data(e)) return;
-  const auto* load = std::get_if<flat::Load>(&e->value);
-  if (load != nullptr && load->buffer == source_) loads.push_back(e);
-  flat::each_operand(*e, [&](const Expr& operand) { collect(operand, loads); });
 }
 
 void Computed::add_part(Values& values, WorkCounter& counter) {

@@ -3,7 +3,6 @@
 
 #include <cstdint>
 #include <map>
-#include <unordered_map>
 #include <vector>
 
 #include "compiler/ir/flat/flat.h"
@@ -38,20 +37,16 @@ class Copies {
   Repeats repeats() const;
 
  private:
-  using Loads = std::vector<flat::Expr>;
-
   void mark(const flat::Stmt& s, Values& values);
   void mark_loop(const flat::For& n, Values& values);
-  void mark_lanes(const flat::Expr& load, const flat::Expr& mask, const Values& values);
+  void mark_lanes(const flat::Expr& value, const flat::Expr& mask, const Values& values);
+  void mark_lane(const flat::Expr& e, int lane, const Values& values);
   void mark_element(std::int64_t element);
-  const Loads& loads_in(const flat::StmtNode& s);
-  void collect(const flat::Expr& e, Loads& loads) const;
 
   int source_;
   std::int64_t element_bytes_;
   Aspect aspect_;
   FreeVars& free_;
-  std::unordered_map<const flat::StmtNode*, Loads> loads_;
   std::map<Values, std::int64_t> known_;  // elements of a part by its key
   std::vector<std::uint32_t> marked_by_;  // by element: the last part with a key of its own
   std::uint32_t part_ = 0;                // counts these
