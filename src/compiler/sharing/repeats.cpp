@@ -26,6 +26,7 @@ Aspect::Aspect(Stmt body, int phase_var, FreeVars& free) : body_(std::move(body)
     read = free(body_);
   }
   std::ranges::set_intersection(read, bound, std::back_inserter(read_));
+  std::ranges::set_difference(free(body_), Vars{phase_var}, std::back_inserter(outer_));
 }
 
 Values Aspect::key(Values& values) const {
@@ -41,6 +42,12 @@ Copies::Copies(const flat::Program& program, int source, Aspect aspect, FreeVars
   const flat::Buffer& buffer = program.buffers[static_cast<std::size_t>(source)];
   element_bytes_ = size_of(buffer.dtype);
   marked_by_.resize(static_cast<std::size_t>(buffer.size));
+}
+
+void Copies::begin_run() {
+  known_.clear();
+  before_run_ = part_;
+  copied_ = distinct_ = 0;
 }
 
 void Copies::add_part(Values& values) {
@@ -117,9 +124,14 @@ void Copies::mark_lane(const Expr& e, int lane, const Values& values) {
 void Copies::mark_element(std::int64_t element) {
   std::uint32_t& last = marked_by_.at(static_cast<std::size_t>(element));
   if (last == part_) return;
-  if (last == 0) ++distinct_;
+  if (last <= before_run_) ++distinct_;
   ++in_part_;
   last = part_;
+}
+
+void Computed::begin_run() {
+  known_.clear();
+  again_ = {};
 }
 
 void Computed::add_part(Values& values, WorkCounter& counter) {
@@ -128,7 +140,8 @@ void Computed::add_part(Values& values, WorkCounter& counter) {
   else known_.emplace(std::move(key), counter.of(own_, values));
 }
 
-RepeatCounter::RepeatCounter(const flat::Program& program, const flat::For& phase) {
+RepeatCounter::RepeatCounter(const flat::Program& program, const flat::For& phase)
+    : phase_var_(phase.var) {
   const Writes writes(phase.body);
   const auto aspect = [&](Stmt body) { return Aspect(std::move(body), phase.var, free_); };
   for (const auto& [target, stores] : writes.stores()) {
@@ -150,16 +163,27 @@ RepeatCounter::RepeatCounter(const flat::Program& program, const flat::For& phas
   }
 }
 
-void RepeatCounter::add_part(Values& values, WorkCounter& counter) {
-  for (Copies& copies : copies_) copies.add_part(values);
-  for (Computed& computed : computed_) computed.add_part(values, counter);
-}
-
-Repeats RepeatCounter::repeats() const {
+Repeats RepeatCounter::of_run(std::int64_t begin, std::int64_t end, Values& values,
+                              WorkCounter& counter) {
+  if (copies_.empty() && computed_.empty()) return {};
+  for (Copies& copies : copies_) copies.begin_run();
+  for (Computed& computed : computed_) computed.begin_run();
+  for (std::int64_t i = begin; i < end; ++i) {
+    values[static_cast<std::size_t>(phase_var_)] = i;
+    for (Copies& copies : copies_) copies.add_part(values);
+    for (Computed& computed : computed_) computed.add_part(values, counter);
+  }
   Repeats all;
   for (const Copies& copies : copies_) all += copies.repeats();
   for (const Computed& computed : computed_) all.computed_again += computed.again();
   return all;
+}
+
+Vars RepeatCounter::outer_vars() const {
+  Vars vars;
+  for (const Copies& copies : copies_) vars = joined(vars, copies.outer_vars());
+  for (const Computed& computed : computed_) vars = joined(vars, computed.outer_vars());
+  return vars;
 }
 
 }  // namespace lathe::sharing

@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <map>
 #include <memory>
-#include <optional>
 #include <utility>
 
+#include "compiler/ir/flat/rewrite.h"
 #include "compiler/sharing/repeats.h"
 #include "compiler/sharing/values.h"
 
@@ -54,7 +54,7 @@ class KernelWalk {
   void walk_loop(const flat::For& n, std::int64_t times) {
     const std::int64_t begin = value(n.begin), end = value(n.end);
     if (begin >= end) return;
-    if (!std::ranges::binary_search(counter_.control_vars(n.body), n.var)) {
+    if (!std::ranges::binary_search(vars_of_runs(n.body), n.var)) {
       set(n.var, begin);
       walk(n.body, times * (end - begin));
       return;
@@ -67,11 +67,11 @@ class KernelWalk {
 
   void run(const Stmt& s, const flat::Region& region, std::int64_t times) {
     Values key;
-    for (const int var : counter_.control_vars(s))
-      key.push_back(values_[static_cast<std::size_t>(var)]);
+    for (const int var : vars_of_runs(s)) key.push_back(values_[static_cast<std::size_t>(var)]);
     const auto [known, fresh] = runs_.try_emplace({s, std::move(key)});
     if (fresh)
-      for (const flat::For& phase : region.phases) known->second.push_back(run_of(phase));
+      for (std::size_t i = 0; i < region.phases.size(); ++i)
+        known->second.push_back(run_of(region.phases[i], *repeats_of(s, region)[i]));
     add(s, region, known->second, times);
   }
 
@@ -99,18 +99,40 @@ class KernelWalk {
     if (shared && threads_ > 1) out_.barriers += static_cast<std::int64_t>(runs.size()) * times;
   }
 
-  PhaseRun run_of(const flat::For& phase) {
+  std::vector<std::unique_ptr<RepeatCounter>>& repeats_of(const Stmt& s,
+                                                          const flat::Region& region) {
+    const auto [known, fresh] = repeats_.try_emplace(s);
+    if (fresh)
+      for (const flat::For& phase : region.phases)
+        known->second.push_back(std::make_unique<RepeatCounter>(program_, phase));
+    return known->second;
+  }
+
+  // The variables around the statement on which it depends what its regions do and repeat.
+  const Vars& vars_of_runs(const Stmt& s) {
+    if (const auto known = vars_of_runs_.find(s); known != vars_of_runs_.end())
+      return known->second;
+    Vars vars = counter_.control_vars(s);
+    add_repeated(s, vars);
+    return vars_of_runs_.emplace(s, std::move(vars)).first->second;
+  }
+  void add_repeated(const Stmt& s, Vars& vars) {
+    if ((s->contents & flat::contents::kRegion) == 0) return;
+    if (const auto* region = std::get_if<flat::Region>(&s->value)) {
+      for (const auto& repeats : repeats_of(s, *region)) vars = joined(vars, repeats->outer_vars());
+      return;
+    }
+    flat::each_part(
+        *s, [](const flat::Expr&) {}, [&](const Stmt& inner) { add_repeated(inner, vars); });
+  }
+
+  PhaseRun run_of(const flat::For& phase, RepeatCounter& repeats) {
     PhaseRun run;
     const std::int64_t begin = value(phase.begin), end = value(phase.end);
     run.parts = std::max<std::int64_t>(0, end - begin);
     if (run.parts == 0) return run;
     add_work(phase, begin, run);
-    RepeatCounter repeats(program_, phase);
-    for (std::int64_t i = begin; i < end && repeats.has_any(); ++i) {
-      set(phase.var, i);
-      repeats.add_part(values_, counter_);
-    }
-    run.repeats = repeats.repeats();
+    run.repeats = repeats.of_run(begin, end, values_, counter_);
     return run;
   }
 
@@ -143,6 +165,8 @@ class KernelWalk {
   Values values_;
   Kernel& out_;
   std::map<std::pair<Stmt, Values>, std::vector<PhaseRun>> runs_;
+  std::map<Stmt, std::vector<std::unique_ptr<RepeatCounter>>> repeats_;  // of a region, by phase
+  std::map<Stmt, Vars> vars_of_runs_;
   std::map<Stmt, std::size_t> first_phase_;  // of a region, its place among the kernel's phases
 };
 
