@@ -21,9 +21,17 @@ struct Counted {
 // Buffers that a part copies from and to, and the elements.
 using CopiedElements = std::map<std::pair<int, int>, std::set<std::int64_t>>;
 
+// What a part writes into one buffer: by element, a number that is the same for what is computed
+// alike from the same elements. The work on it, without that on what lies in other buffers.
+struct Contents {
+  std::map<std::int64_t, std::uint64_t> values;
+  Counted work;
+};
+
 struct CountedPart {
   Counted work;
   CopiedElements copied;
+  std::map<int, Contents> computed;  // by buffer, of those into which no part only copies
 };
 
 // A region in one of its executions: by phase, by part.

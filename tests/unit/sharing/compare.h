@@ -32,6 +32,7 @@ struct CountedPhase {
   std::int64_t runs = 0, parts = 0;
   interp::Counted all, busiest;
   std::int64_t copied = 0, again = 0;  // bytes
+  interp::Counted computed_again;
 };
 
 inline void add_run(CountedPhase& phase, const std::vector<interp::CountedPart>& parts, int threads,
@@ -48,6 +49,10 @@ inline void add_run(CountedPhase& phase, const std::vector<interp::CountedPart>&
     take_most(busiest, slice);
   }
   add(phase.busiest, busiest);
+  std::map<int, std::set<std::map<std::int64_t, std::uint64_t>>> contents;
+  for (const auto& part : parts)
+    for (const auto& [buffer, written] : part.computed)
+      if (!contents[buffer].insert(written.values).second) add(phase.computed_again, written.work);
   interp::CopiedElements together;
   std::map<std::pair<int, int>, std::int64_t> copied;
   for (const auto& part : parts)
@@ -63,7 +68,7 @@ inline void add_run(CountedPhase& phase, const std::vector<interp::CountedPart>&
 }
 
 inline void compare(const Kernel& told, const interp::CountedKernel& counted, int threads,
-                    const flat::Program& program) {
+                    const flat::Program& program, bool all_repeats) {
   EXPECT_TRUE(is(told.alone, counted.alone)) << flat::print(program);
   std::vector<CountedPhase> phases;
   std::map<const flat::StmtNode*, std::size_t> first;
@@ -89,12 +94,18 @@ inline void compare(const Kernel& told, const interp::CountedKernel& counted, in
     EXPECT_TRUE(is(phase.busiest, phases[p].busiest)) << threads << " threads";
     EXPECT_EQ(phase.repeats.copied_bytes, phases[p].copied);
     EXPECT_EQ(phase.repeats.copied_again_bytes, phases[p].again);
+    const Work again = phase.repeats.computed_again;
+    EXPECT_TRUE(!all_repeats || is(again, phases[p].computed_again)) << again.operations;
+    // Parts that read variables of other values may happen to compute the same.
+    EXPECT_LE(again.operations, phases[p].computed_again.operations);
+    EXPECT_LE(again.bytes, phases[p].computed_again.bytes);
   }
 }
 
-// Fails the test where they differ for one of these numbers of threads.
-inline void compare(const flat::Program& program, const std::vector<int>& threads,
-                    int vector_bytes) {
+// Fails the test where they differ for one of these numbers of threads. all_repeats: also where
+// sharing_of() does not see that parts compute the same.
+inline void compare(const flat::Program& program, const std::vector<int>& threads, int vector_bytes,
+                    bool all_repeats = false) {
   std::vector<int> ids = program.prepare;
   ids.insert(ids.end(), program.run.begin(), program.run.end());
   std::vector<interp::CountedKernel> counted;
@@ -106,7 +117,7 @@ inline void compare(const flat::Program& program, const std::vector<int>& thread
     ASSERT_TRUE(sharing) << sharing.error().text();
     ASSERT_EQ(sharing->kernels.size(), ids.size());
     for (std::size_t k = 0; k < ids.size(); ++k)
-      compare(sharing->kernels[k], counted[k], t, program);
+      compare(sharing->kernels[k], counted[k], t, program, all_repeats);
     if (::testing::Test::HasFailure()) return;
   }
 }

@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "compiler/lower/lower.h"
+#include "compiler/schedule/step.h"
 #include "compiler/te/naive_nest.h"
 #include "compiler/te/parse.h"
 #include "support/targets.h"
@@ -46,6 +47,34 @@ TEST(Sharing, OfDefaultProgramsIsTheCountOfAllIterations) {
         compare(program, {threads}, target.as_cpu().vector_bits / 8);
         if (HasFailure()) FAIL() << text << " for " << target.text();
       }
+}
+
+// A stage inside the loop over the columns of its reader, whose rows it depends on alone.
+TEST(Sharing, OfAStageThatEachColumnComputesAgain) {
+  const auto workload = te::parse_workload(
+      "X: f32[7,37]; Z: f32[11,37]; E[i,k] = exp(X[i,k]); Y[i,j] = sum(k) E[i,k] * Z[j,k]");
+  ASSERT_TRUE(workload) << workload.error().text();
+  for (const auto& [shared, repeats] : {std::pair("Y.i", false), std::pair("Y.j", true)}) {
+    ir::Nest nest = te::naive_nest(*workload);
+    schedule::Trace trace = {
+        schedule::ComputeAt{"E", "Y.j"},
+        schedule::Split{"E.k@Y.j", std::int64_t{8}, "ko", "ki", ir::Tail::kMask},
+        schedule::Annotate{.loop = "ki", .kind = ir::LoopKind::kVectorized},
+        schedule::Annotate{.loop = "Y.i", .kind = ir::LoopKind::kParallel}};
+    if (repeats)
+      trace.push_back(schedule::Annotate{.loop = "Y.j", .kind = ir::LoopKind::kParallel});
+    const auto applied = schedule::apply(nest, trace, false);
+    ASSERT_TRUE(applied) << applied.error().text();
+    const Target target = test::avx512(4);
+    const auto program = lower::lower(ir::SizedNest(nest, {}), target);
+    ASSERT_TRUE(program) << program.error().text();
+    compare(*program, {1, 4, 64}, 64, true);
+    const auto sharing = sharing_of(*program, 4);
+    ASSERT_TRUE(sharing);
+    const Phase& phase = sharing->kernels[0].phases[0];
+    EXPECT_EQ(phase.parts, repeats ? 77 : 7) << flat::print(*program);
+    EXPECT_EQ(phase.repeats.computed_again.operations > phase.all.operations / 2, repeats);
+  }
 }
 
 }  // namespace

@@ -19,7 +19,7 @@ flat::Program product(const flat::Stmt& first) {
 }
 Repeats repeats_of(const flat::Program& program) {
   EXPECT_TRUE(flat::verify(program));
-  compare(program, {1, 3, 64}, 32);
+  compare(program, {1, 3, 64}, 32, true);
   const auto sharing = sharing_of(program, 4);
   EXPECT_TRUE(sharing);
   return sharing->kernels[0].phases[0].repeats;
