@@ -41,11 +41,11 @@ LoadedProgram::Memory LoadedProgram::zeroed(void* memory, std::size_t size) {
 
 LoadedProgram::LoadedProgram(std::unique_ptr<module::Module> module,
                              std::vector<tensor::Border> inputs,
-                             std::vector<tensor::Border> outputs, int threads)
+                             std::vector<tensor::Border> outputs, int workers, Threads threads)
     : module_(std::move(module)),
       inputs_(std::move(inputs)),
       outputs_(std::move(outputs)),
-      pool_({.threads = threads}) {
+      pool_({.threads = threads == Threads::kPool ? workers : 1}) {
   for (const auto* borders : {&inputs_, &outputs_})
     for (const auto& border : *borders) {
       storage_.push_back(allocate(border.bytes()));
@@ -54,7 +54,7 @@ LoadedProgram::LoadedProgram(std::unique_ptr<module::Module> module,
     }
   const lathe_module& table = module_->table();
   for (const std::int64_t bytes :
-       {table.constant_bytes, table.workspace_bytes, table.worker_bytes * threads}) {
+       {table.constant_bytes, table.workspace_bytes, table.worker_bytes * workers}) {
     areas_.push_back(allocate_scratch(bytes));
     touched_.push_back({areas_.back().get(), bytes});
   }
@@ -62,15 +62,15 @@ LoadedProgram::LoadedProgram(std::unique_ptr<module::Module> module,
 
 Result<std::unique_ptr<LoadedProgram>> LoadedProgram::make(const te::Workload& workload,
                                                            const schedule::Trace& trace,
-                                                           const Target& target,
-                                                           Checking checking) {
+                                                           const Target& target, Checking checking,
+                                                           Threads threads) {
   LATHE_TRY_STATUS(check_runs_here(target));
   auto built = LATHE_TRY(driver::build(te::canonical(workload), trace, target, backends()));
   LATHE_TRY(check_library(workload, trace, target, built.code.library, checking));
   auto module = LATHE_TRY(module::load_module(built.code.library));
   return std::unique_ptr<LoadedProgram>(
       new LoadedProgram(std::move(module), std::move(built.program.inputs),
-                        std::move(built.program.outputs), target.as_cpu().threads));
+                        std::move(built.program.outputs), target.as_cpu().threads, threads));
 }
 
 void LoadedProgram::prepare() {

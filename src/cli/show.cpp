@@ -13,6 +13,7 @@ struct Flags {
   api::WorkloadRequest workload;
   MachineFlags machine;
   std::string what = "expression", schedule = "default";
+  bool json = false;
 };
 
 Result<int> perform(const Flags& flags) {
@@ -21,6 +22,7 @@ Result<int> perform(const Flags& flags) {
   request.what = flags.what;
   request.target = LATHE_TRY(api::make_target(flags.machine.target, flags.machine.threads));
   request.flavour = flags.machine.space;
+  request.json = flags.json;
   if (!api::needs_schedule(flags.what) && flags.schedule.ends_with(".json"))
     return fail_at("--trace", ErrorKind::kInvalidArgument,
                    "--what {} shows no schedule; --what scheduled applies these steps", flags.what);
@@ -50,6 +52,8 @@ Command show_command() {
             add_database_flag(set, flags->machine.database);
             add_space_flag(set, flags->machine);
             add_cache_flag(set, flags->machine);
+            set.flag("--json", flags->json,
+                     "one JSON object on standard output, of --what sharing");
             return [flags] { return perform(*flags); };
           }};
 }
