@@ -3,10 +3,10 @@
 #include <chrono>
 #include <iostream>
 #include <memory>
-#include <thread>
 
 #include "api/loaded_program.h"
 #include "api/tuning.h"
+#include "base/processors.h"
 #include "cli/application.h"
 #include "cli/command.h"
 #include "cli/flags.h"
@@ -26,10 +26,10 @@ struct Flags {
   api::Checking checking() const { return no_check ? api::Checking::kSkip : api::Checking::kOnce; }
 };
 
-Result<int> serve_program(const api::MadeWorkload& workload, const Target& target,
-                          const api::Chosen& chosen, const Flags& flags) {
+Result<int> serve_program(const api::MadeWorkload& workload, const api::Chosen& chosen,
+                          const Flags& flags) {
   auto loaded = LATHE_TRY(
-      api::LoadedProgram::make(workload.definition, chosen.trace, target, flags.checking()));
+      api::LoadedProgram::make(workload.definition, chosen.trace, chosen.target, flags.checking()));
   loaded->fill_random(1);
   Json about = {{"algorithm", algorithm_text(workload.algorithm, chosen.trace)}};
   about["error"] = chosen.record ? Json(chosen.record->numerical_error) : Json(nullptr);
@@ -39,13 +39,13 @@ Result<int> serve_program(const api::MadeWorkload& workload, const Target& targe
 }
 
 // Times it in this process, and compares it with nothing.
-Result<int> time_unchecked(const api::MadeWorkload& workload, const Target& target,
-                           const api::Chosen& chosen, const Flags& flags) {
+Result<int> time_unchecked(const api::MadeWorkload& workload, const api::Chosen& chosen,
+                           const Flags& flags) {
   constexpr double kSeconds = 0.5;
   const TimingClaim claim;
   complain_unless_alone(claim);
   auto loaded = LATHE_TRY(
-      api::LoadedProgram::make(workload.definition, chosen.trace, target, flags.checking()));
+      api::LoadedProgram::make(workload.definition, chosen.trace, chosen.target, flags.checking()));
   loaded->fill_random(1);
   loaded->call();  // the first call touches its memory
   const double seconds = loaded->time(kSeconds, flags.machine.cache),
@@ -53,7 +53,7 @@ Result<int> time_unchecked(const api::MadeWorkload& workload, const Target& targ
   if (flags.json) {
     const Json json = {{"workload", te::workload_key(workload.definition)},
                        {"tensors", tensor_names(workload.definition)},
-                       {"target", target.text()},
+                       {"target", chosen.target.text()},
                        {"schedule", flags.schedule},
                        {"cache", flags.machine.cache},
                        {"algorithm", algorithm_text(workload.algorithm, chosen.trace)},
@@ -74,16 +74,19 @@ Result<int> perform(const Flags& flags) {
     return fail_at("--json", ErrorKind::kInvalidArgument,
                    "a program that is served answers in lines of its own; leave out --json");
   const auto workload = LATHE_TRY(api::make_workload(flags.workload));
-  const Target target = LATHE_TRY(api::make_target(flags.machine.target, flags.machine.threads));
+  const Target asked = LATHE_TRY(target_of(flags.machine));
   const auto source =
       LATHE_TRY(api::schedule_source(schedule_request(flags.schedule, flags.machine)));
-  const auto chosen = LATHE_TRY(source(workload.definition, target));
+  LATHE_TRY_STATUS(api::check_timed_here(asked));
+  const auto chosen = LATHE_TRY(source(workload.definition, asked));
+  if (!flags.serve) complain(threads_line(flags.machine, asked));
   if (!chosen.note.empty()) complain(chosen.note);
-  if (flags.serve) return serve_program(workload, target, chosen, flags);
-  if (flags.no_check) return time_unchecked(workload, target, chosen, flags);
+  const Target& target = chosen.target;
+  if (flags.serve) return serve_program(workload, chosen, flags);
+  if (flags.no_check) return time_unchecked(workload, chosen, flags);
   const TimingClaim claim;
   complain_unless_alone(claim);
-  const int jobs = static_cast<int>(std::max(1U, std::thread::hardware_concurrency()));
+  const int jobs = usual_jobs().number;
   const auto began = std::chrono::steady_clock::now();
   LiveLine line(stderr, [&](std::size_t) {
     const std::chrono::duration<double> past = std::chrono::steady_clock::now() - began;

@@ -6,6 +6,7 @@
 
 #include <gtest/gtest.h>
 
+#include "api/targets.h"
 #include "api/workload.h"
 #include "lathe/lathe.h"
 #include "support/temporary_folder.h"
