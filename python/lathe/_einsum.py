@@ -156,7 +156,8 @@ class _Program:
 
     def _tune(self, wanted: _Tuning) -> None:
         options = _options(self.machine, wanted.options)
-        first = threads_text(None if self.by_default else self.machine.threads, self.machine.threads)
+        number = self.machine.threads
+        first = threads_text(None if self.by_default else number, number)
         if self.otherwise is not None:
             first += "; the work is small"
         try:
