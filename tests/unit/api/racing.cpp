@@ -35,8 +35,9 @@ class Racing : public testing::Test {
 };
 
 TEST_F(Racing, AreStoppedAtOnceAndKeepNothing) {
-  const auto tuned = lathe::Workload::parse(kText, {.shapes = {{"A", {11, 13}}, {"B", {11, 17}}}})
-                         ->tune({.trials = 8, .machine = {.threads = 1, .database = request_.database}});
+  const auto tuned =
+      lathe::Workload::parse(kText, {.shapes = {{"A", {11, 13}}, {"B", {11, 17}}}})
+          ->tune({.trials = 8, .machine = {.threads = 1, .database = request_.database}});
   ASSERT_TRUE(tuned) << tuned.error().text();
   bool racing = false;
   const auto raced = race_best(
@@ -59,8 +60,9 @@ TEST_F(Racing, AreStoppedAtOnceAndKeepNothing) {
 
 // However slow it was when it was measured: it defends its place, as at the end of a run.
 TEST_F(Racing, TheDefaultScheduleIsAmongThem) {
-  const auto tuned = lathe::Workload::parse(kText, {.shapes = {{"A", {11, 13}}, {"B", {11, 17}}}})
-                         ->tune({.trials = 24, .machine = {.threads = 1, .database = request_.database}});
+  const auto tuned =
+      lathe::Workload::parse(kText, {.shapes = {{"A", {11, 13}}, {"B", {11, 17}}}})
+          ->tune({.trials = 24, .machine = {.threads = 1, .database = request_.database}});
   ASSERT_TRUE(tuned) << tuned.error().text();
   const auto space = space_of_key(request_.workload, request_.target, space::Flavour::kDefault);
   ASSERT_TRUE(space) << space.error().text();
