@@ -5,7 +5,7 @@
 #include <cstdlib>
 #include <cstring>
 
-#include "api/workload.h"
+#include "api/targets.h"
 #include "base/rng.h"
 #include "base/statistics.h"
 #include "compiler/backends/backends.h"

@@ -3,11 +3,11 @@
 #include <chrono>
 #include <iostream>
 #include <memory>
-#include <thread>
 
 #include "api/in_turns.h"
 #include "api/loaded_program.h"
 #include "api/tuning.h"
+#include "base/processors.h"
 #include "cli/application.h"
 #include "cli/command.h"
 #include "cli/flags.h"
@@ -29,9 +29,9 @@ struct Flags {
   api::Threads who() const { return in_turns ? api::Threads::kCaller : api::Threads::kPool; }
 };
 
-Result<int> serve_program(const api::MadeWorkload& workload, const Target& target,
-                          const api::Chosen& chosen, const Flags& flags) {
-  auto loaded = LATHE_TRY(api::LoadedProgram::make(workload.definition, chosen.trace, target,
+Result<int> serve_program(const api::MadeWorkload& workload, const api::Chosen& chosen,
+                          const Flags& flags) {
+  auto loaded = LATHE_TRY(api::LoadedProgram::make(workload.definition, chosen.trace, chosen.target,
                                                    flags.checking(), flags.who()));
   loaded->fill_random(1);
   Json about = {{"algorithm", algorithm_text(workload.algorithm, chosen.trace)}};
@@ -75,13 +75,13 @@ Result<int> time_in_turns(const api::MadeWorkload& workload, const Target& targe
 }
 
 // Times it in this process, and compares it with nothing.
-Result<int> time_unchecked(const api::MadeWorkload& workload, const Target& target,
-                           const api::Chosen& chosen, const Flags& flags) {
+Result<int> time_unchecked(const api::MadeWorkload& workload, const api::Chosen& chosen,
+                           const Flags& flags) {
   constexpr double kSeconds = 0.5;
   const TimingClaim claim;
   complain_unless_alone(claim);
   auto loaded = LATHE_TRY(
-      api::LoadedProgram::make(workload.definition, chosen.trace, target, flags.checking()));
+      api::LoadedProgram::make(workload.definition, chosen.trace, chosen.target, flags.checking()));
   loaded->fill_random(1);
   loaded->call();  // the first call touches its memory
   const double seconds = loaded->time(kSeconds, flags.machine.cache),
@@ -89,7 +89,7 @@ Result<int> time_unchecked(const api::MadeWorkload& workload, const Target& targ
   if (flags.json) {
     const Json json = {{"workload", te::workload_key(workload.definition)},
                        {"tensors", tensor_names(workload.definition)},
-                       {"target", target.text()},
+                       {"target", chosen.target.text()},
                        {"schedule", flags.schedule},
                        {"cache", flags.machine.cache},
                        {"algorithm", algorithm_text(workload.algorithm, chosen.trace)},
@@ -115,17 +115,20 @@ Result<int> perform(const Flags& flags) {
                    "{}",
                    name_of(flags.machine.cache));
   const auto workload = LATHE_TRY(api::make_workload(flags.workload));
-  const Target target = LATHE_TRY(api::make_target(flags.machine.target, flags.machine.threads));
+  const Target asked = LATHE_TRY(target_of(flags.machine));
   const auto source =
       LATHE_TRY(api::schedule_source(schedule_request(flags.schedule, flags.machine)));
-  const auto chosen = LATHE_TRY(source(workload.definition, target));
+  if (!flags.in_turns) LATHE_TRY_STATUS(api::check_timed_here(asked));
+  const auto chosen = LATHE_TRY(source(workload.definition, asked));
+  if (!flags.serve) complain(threads_line(flags.machine, asked));
   if (!chosen.note.empty()) complain(chosen.note);
-  if (flags.serve) return serve_program(workload, target, chosen, flags);
+  const Target& target = chosen.target;
+  if (flags.serve) return serve_program(workload, chosen, flags);
   if (flags.in_turns) return time_in_turns(workload, target, chosen, flags);
   if (flags.no_check) return time_unchecked(workload, target, chosen, flags);
   const TimingClaim claim;
   complain_unless_alone(claim);
-  const int jobs = static_cast<int>(std::max(1U, std::thread::hardware_concurrency()));
+  const int jobs = usual_jobs().number;
   const auto began = std::chrono::steady_clock::now();
   LiveLine line(stderr, [&](std::size_t) {
     const std::chrono::duration<double> past = std::chrono::steady_clock::now() - began;

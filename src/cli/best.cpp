@@ -17,7 +17,7 @@ struct Flags {
 
 Result<int> perform(const Flags& flags) {
   const auto workload = LATHE_TRY(api::make_workload(flags.workload));
-  const Target target = LATHE_TRY(api::make_target(flags.machine.target, flags.machine.threads));
+  const Target target = LATHE_TRY(target_of(flags.machine));
   const auto source = api::recorded_schedules(schedule_request("best", flags.machine));
   const auto chosen = LATHE_TRY(source(workload.definition, target));
   const store::Record& record = *chosen.record;

@@ -20,7 +20,7 @@ Result<int> perform(const Flags& flags) {
   auto workload = LATHE_TRY(api::make_workload(flags.workload));
   api::ViewRequest request;
   request.what = flags.what;
-  request.target = LATHE_TRY(api::make_target(flags.machine.target, flags.machine.threads));
+  request.target = LATHE_TRY(target_of(flags.machine));
   request.flavour = flags.machine.space;
   request.json = flags.json;
   if (!api::needs_schedule(flags.what) && flags.schedule.ends_with(".json"))
@@ -32,6 +32,7 @@ Result<int> perform(const Flags& flags) {
     auto chosen = LATHE_TRY(source(workload.definition, request.target));
     if (!chosen.note.empty()) complain(chosen.note);
     request.trace = std::move(chosen.trace);
+    request.target = std::move(chosen.target);
   }
   request.workload = std::move(workload.definition);
   std::string text = LATHE_TRY(api::view(request));

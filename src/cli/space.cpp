@@ -2,10 +2,10 @@
 // them without hardware.
 #include <cmath>
 #include <memory>
-#include <thread>
 
 #include "api/recorded_spaces.h"
 #include "base/file.h"
+#include "base/processors.h"
 #include "cli/application.h"
 #include "cli/command.h"
 #include "cli/flags.h"
@@ -20,7 +20,7 @@ namespace {
 
 struct Flags {
   std::string file, target = "cpu:host", output, database, config;
-  int jobs = static_cast<int>(std::max(1U, std::thread::hardware_concurrency()));
+  int jobs = usual_jobs().number;
   bool json = false;
 };
 
