@@ -38,7 +38,7 @@ Result<int> serve_program(const api::MadeWorkload& workload, const api::Chosen& 
   about["error"] = chosen.record ? Json(chosen.record->numerical_error) : Json(nullptr);
   serve(std::cin, std::cout, dump(about), [&](double seconds) {
     if (!flags.in_turns) return loaded->time(seconds, flags.machine.cache);
-    return api::time_in_turns(*loaded, target.as_cpu().threads, seconds).seconds;
+    return api::time_in_turns(*loaded, chosen.target.as_cpu().threads, seconds).seconds;
   });
   return kDone;
 }
@@ -125,7 +125,7 @@ Result<int> perform(const Flags& flags) {
   const Target& target = chosen.target;
   if (flags.serve) return serve_program(workload, chosen, flags);
   if (flags.in_turns) return time_in_turns(workload, target, chosen, flags);
-  if (flags.no_check) return time_unchecked(workload, target, chosen, flags);
+  if (flags.no_check) return time_unchecked(workload, chosen, flags);
   const TimingClaim claim;
   complain_unless_alone(claim);
   const int jobs = usual_jobs().number;

@@ -28,8 +28,8 @@ struct RaceResult {
   std::int64_t record = 0;
   double seconds = 0;  // infinity: it failed
   double spread = 0;
-  double after_1ms = 0, after_20ms = 0, lost = 0;  // as RaceNote has them
   bool won = false;  // it stands before all others of the race, whatever their times
+  double after_1ms = 0, after_20ms = 0, lost = 0;  // as RaceNote has them
 };
 
 struct Query {  // empty members match everything

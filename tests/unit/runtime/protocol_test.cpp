@@ -78,7 +78,7 @@ TEST(Protocol, SaysWhyAPacketIsRefused) {
             "the other process sent message 4 instead of 3, a Load");
   packet.version = 9;
   EXPECT_EQ(decode<VisitRequest>(packet).error().message,
-            "the other process sent version 9 of a VisitRequest, and this one reads version 1; "
+            "the other process sent version 9 of a VisitRequest, and this one reads version 2; "
             "install both together");
   packet = encode(VisitRequest{});
   packet.body.pop_back();

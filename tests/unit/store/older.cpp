@@ -208,7 +208,7 @@ TEST_F(StoreTest, ADatabaseOfVersion2StaysReadable) {
                                             column)),
               3)
         << column;
-  EXPECT_EQ(*database.integer("PRAGMA user_version"), 3);
+  EXPECT_EQ(*database.integer("PRAGMA user_version"), kSchemaVersion);
   EXPECT_EQ(all(*store).size(), 3U);
 }
 
