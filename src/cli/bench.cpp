@@ -26,10 +26,10 @@ struct Flags {
   api::Checking checking() const { return no_check ? api::Checking::kSkip : api::Checking::kOnce; }
 };
 
-Result<int> serve_program(const api::MadeWorkload& workload, const api::Chosen& chosen,
-                          const Flags& flags) {
+Result<int> serve_program(const api::MadeWorkload& workload, const Target& target,
+                          const api::Chosen& chosen, const Flags& flags) {
   auto loaded = LATHE_TRY(
-      api::LoadedProgram::make(workload.definition, chosen.trace, chosen.target, flags.checking()));
+      api::LoadedProgram::make(workload.definition, chosen.trace, target, flags.checking()));
   loaded->fill_random(1);
   Json about = {{"algorithm", algorithm_text(workload.algorithm, chosen.trace)}};
   about["error"] = chosen.record ? Json(chosen.record->numerical_error) : Json(nullptr);
@@ -39,13 +39,13 @@ Result<int> serve_program(const api::MadeWorkload& workload, const api::Chosen& 
 }
 
 // Times it in this process, and compares it with nothing.
-Result<int> time_unchecked(const api::MadeWorkload& workload, const api::Chosen& chosen,
-                           const Flags& flags) {
+Result<int> time_unchecked(const api::MadeWorkload& workload, const Target& target,
+                           const api::Chosen& chosen, const Flags& flags) {
   constexpr double kSeconds = 0.5;
   const TimingClaim claim;
   complain_unless_alone(claim);
   auto loaded = LATHE_TRY(
-      api::LoadedProgram::make(workload.definition, chosen.trace, chosen.target, flags.checking()));
+      api::LoadedProgram::make(workload.definition, chosen.trace, target, flags.checking()));
   loaded->fill_random(1);
   loaded->call();  // the first call touches its memory
   const double seconds = loaded->time(kSeconds, flags.machine.cache),
@@ -53,7 +53,7 @@ Result<int> time_unchecked(const api::MadeWorkload& workload, const api::Chosen&
   if (flags.json) {
     const Json json = {{"workload", te::workload_key(workload.definition)},
                        {"tensors", tensor_names(workload.definition)},
-                       {"target", chosen.target.text()},
+                       {"target", target.text()},
                        {"schedule", flags.schedule},
                        {"cache", flags.machine.cache},
                        {"algorithm", algorithm_text(workload.algorithm, chosen.trace)},
@@ -75,15 +75,15 @@ Result<int> perform(const Flags& flags) {
                    "a program that is served answers in lines of its own; leave out --json");
   const auto workload = LATHE_TRY(api::make_workload(flags.workload));
   const Target asked = LATHE_TRY(target_of(flags.machine));
+  LATHE_TRY_STATUS(api::check_timed_here(asked));
   const auto source =
       LATHE_TRY(api::schedule_source(schedule_request(flags.schedule, flags.machine)));
-  LATHE_TRY_STATUS(api::check_timed_here(asked));
   const auto chosen = LATHE_TRY(source(workload.definition, asked));
+  const Target& target = chosen.target;
   if (!flags.serve) complain(threads_line(flags.machine, asked));
   if (!chosen.note.empty()) complain(chosen.note);
-  const Target& target = chosen.target;
-  if (flags.serve) return serve_program(workload, chosen, flags);
-  if (flags.no_check) return time_unchecked(workload, chosen, flags);
+  if (flags.serve) return serve_program(workload, target, chosen, flags);
+  if (flags.no_check) return time_unchecked(workload, target, chosen, flags);
   const TimingClaim claim;
   complain_unless_alone(claim);
   const int jobs = usual_jobs().number;
