@@ -55,11 +55,10 @@ Check processor() {
 Check cores(const Target& target, const std::string& threads) {
   const int allowed = static_cast<int>(allowed_processors().size());
   const double quota = processor_quota();
-  Check check{
-      "cores",
-      State::kFine,
-      fmt::format("{} of {} may be used; {}", allowed, host_fingerprint().as_cpu().cores, threads),
-      {}};
+  Check check{"cores",
+              State::kFine,
+              fmt::format("{} of {} may be used", allowed, host_fingerprint().as_cpu().cores),
+              {}};
   if (quota < allowed) {
     check.state = State::kDoubtful;
     check.finding += fmt::format(", a quota allows {:.2g} of them at a time", quota);
@@ -72,6 +71,7 @@ Check cores(const Target& target, const std::string& threads) {
   } else if (allowed == target.as_cpu().threads && check.state == State::kFine) {
     check.finding += "; building and timing take turns";
   }
+  check.finding += "; " + threads;
   return check;
 }
 

@@ -75,13 +75,13 @@ Result<int> time_in_turns(const api::MadeWorkload& workload, const Target& targe
 }
 
 // Times it in this process, and compares it with nothing.
-Result<int> time_unchecked(const api::MadeWorkload& workload, const api::Chosen& chosen,
-                           const Flags& flags) {
+Result<int> time_unchecked(const api::MadeWorkload& workload, const Target& target,
+                           const api::Chosen& chosen, const Flags& flags) {
   constexpr double kSeconds = 0.5;
   const TimingClaim claim;
   complain_unless_alone(claim);
   auto loaded = LATHE_TRY(
-      api::LoadedProgram::make(workload.definition, chosen.trace, chosen.target, flags.checking()));
+      api::LoadedProgram::make(workload.definition, chosen.trace, target, flags.checking()));
   loaded->fill_random(1);
   loaded->call();  // the first call touches its memory
   const double seconds = loaded->time(kSeconds, flags.machine.cache),
@@ -89,7 +89,7 @@ Result<int> time_unchecked(const api::MadeWorkload& workload, const api::Chosen&
   if (flags.json) {
     const Json json = {{"workload", te::workload_key(workload.definition)},
                        {"tensors", tensor_names(workload.definition)},
-                       {"target", chosen.target.text()},
+                       {"target", target.text()},
                        {"schedule", flags.schedule},
                        {"cache", flags.machine.cache},
                        {"algorithm", algorithm_text(workload.algorithm, chosen.trace)},
@@ -116,13 +116,14 @@ Result<int> perform(const Flags& flags) {
                    name_of(flags.machine.cache));
   const auto workload = LATHE_TRY(api::make_workload(flags.workload));
   const Target asked = LATHE_TRY(target_of(flags.machine));
+  // What takes turns needs no more than one processor.
+  if (!flags.in_turns) LATHE_TRY_STATUS(api::check_timed_here(asked));
   const auto source =
       LATHE_TRY(api::schedule_source(schedule_request(flags.schedule, flags.machine)));
-  if (!flags.in_turns) LATHE_TRY_STATUS(api::check_timed_here(asked));
   const auto chosen = LATHE_TRY(source(workload.definition, asked));
+  const Target& target = chosen.target;
   if (!flags.serve) complain(threads_line(flags.machine, asked));
   if (!chosen.note.empty()) complain(chosen.note);
-  const Target& target = chosen.target;
   if (flags.serve) return serve_program(workload, chosen, flags);
   if (flags.in_turns) return time_in_turns(workload, target, chosen, flags);
   if (flags.no_check) return time_unchecked(workload, chosen, flags);

@@ -68,9 +68,11 @@ Result<int> record(const Flags& flags) {
   const TimingClaim claim;
   complain_unless_alone(claim);
   catch_interrupts();
+  const int threads = request.list.target.as_cpu().threads;
   ProgressLine line(stderr, {label_of(request.list.name, request.list.target),
                              te::flops(request.list.space->workload()),
-                             te::done_flops(request.list.space->workload())});
+                             te::done_flops(request.list.space->workload()),
+                             threads_text({threads, "as the list says"})});
   const auto recorded = api::record_space(
       request,
       [&](const tune::Progress& progress, double peak) {

@@ -100,6 +100,7 @@ Result<int> predict(const api::TuneRequest& request, const Flags& flags) {
   const auto predicted = LATHE_TRY(api::predict_schedule(
       {request.task, request.target, request.database, request.global_model, request.options}));
   const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - began;
+  complain(threads_line(flags.machine, request.target));
   if (flags.json) {
     Json json = to_json(predicted);
     json["workload"] = te::workload_key(request.task.workload);

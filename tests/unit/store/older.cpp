@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "tuner/store/database.h"
+#include "tuner/store/schema.h"
 #include "unit/store/field_values.h"
 #include "unit/store/fixture.h"
 
