@@ -1,5 +1,7 @@
 #include "api/loaded_program.h"
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <chrono>
 #include <cstdlib>
@@ -15,6 +17,17 @@ namespace lathe::api {
 namespace {
 
 constexpr std::size_t kAlignment = 64;
+
+Status check_scratch(std::int64_t worker_bytes, int threads) {
+  const double bytes = static_cast<double>(worker_bytes) * threads,
+               memory = static_cast<double>(::sysconf(_SC_PHYS_PAGES)) *
+                        static_cast<double>(::sysconf(_SC_PAGESIZE));
+  if (bytes < memory / 2) return {};
+  return fail_at("--threads", ErrorKind::kOutOfMemory,
+                 "the scratch of {} threads takes {:.1f} GB, and this machine has {:.1f}; use "
+                 "fewer",
+                 threads, bytes / 1e9, memory / 1e9);
+}
 
 double now() {
   return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
@@ -68,6 +81,7 @@ Result<std::unique_ptr<LoadedProgram>> LoadedProgram::make(const te::Workload& w
   auto built = LATHE_TRY(driver::build(te::canonical(workload), trace, target, backends()));
   LATHE_TRY(check_library(workload, trace, target, built.code.library, checking));
   auto module = LATHE_TRY(module::load_module(built.code.library));
+  LATHE_TRY_STATUS(check_scratch(module->table().worker_bytes, target.as_cpu().threads));
   return std::unique_ptr<LoadedProgram>(
       new LoadedProgram(std::move(module), std::move(built.program.inputs),
                         std::move(built.program.outputs), target.as_cpu().threads, threads));
@@ -89,6 +103,10 @@ void LoadedProgram::run(std::span<const void* const> inputs, std::span<void* con
   for (std::size_t i = 0; i < inputs_.size(); ++i)
     if (!inputs_[i].constant) tensor::pack(inputs_[i], inputs[i], pointers_[i]);
   call();
+  get_outputs(outputs);
+}
+
+void LoadedProgram::get_outputs(std::span<void* const> outputs) const {
   for (std::size_t i = 0; i < outputs_.size(); ++i)
     tensor::unpack(outputs_[i], pointers_[inputs_.size() + i], outputs[i]);
 }

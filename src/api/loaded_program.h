@@ -26,7 +26,8 @@ enum class Threads {
 
 class LoadedProgram {
  public:
-  // The target must be this machine's. It also fails with the errors of the check (checked.h).
+  // The target must be this machine's. It also fails with the errors of the check (checked.h), and
+  // where the scratch of all threads would fill half of the memory (kOutOfMemory).
   static Result<std::unique_ptr<LoadedProgram>> make(const te::Workload& workload,
                                                      const schedule::Trace& trace,
                                                      const Target& target, Checking checking,
@@ -35,6 +36,8 @@ class LoadedProgram {
   // Takes row-major tensors in declared order. Only set_constants() reads constant inputs.
   void set_constants(std::span<const void* const> inputs);
   void run(std::span<const void* const> inputs, std::span<void* const> outputs);
+  // Of the last call.
+  void get_outputs(std::span<void* const> outputs) const;
 
   // For benchmarks: fills inputs with random numbers once; calls then work on the stored layouts
   // and copy nothing.

@@ -126,7 +126,7 @@ Result<int> perform(const Flags& flags) {
   if (!chosen.note.empty()) complain(chosen.note);
   if (flags.serve) return serve_program(workload, chosen, flags);
   if (flags.in_turns) return time_in_turns(workload, target, chosen, flags);
-  if (flags.no_check) return time_unchecked(workload, chosen, flags);
+  if (flags.no_check) return time_unchecked(workload, target, chosen, flags);
   const TimingClaim claim;
   complain_unless_alone(claim);
   const int jobs = usual_jobs().number;

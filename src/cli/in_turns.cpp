@@ -7,8 +7,10 @@
 namespace lathe::cli {
 
 std::string in_turns_text(const api::InTurns& turns, int threads) {
-  std::string out = fmt::format("{:<7}{:>6}{:>9}{:>9}{:>12}{:>12}\n", "phase", "runs", "parts",
-                                "threads", "slowest", "mean");
+  std::string out;
+  if (!turns.phases.empty())
+    out = fmt::format("{:<7}{:>6}{:>9}{:>9}{:>12}{:>12}\n", "phase", "runs", "parts", "threads",
+                      "slowest", "mean");
   for (const api::PhaseTurns& phase : turns.phases)
     out += fmt::format("{:<7}{:>6}{:>9}{:>9}{:>12}{:>12}\n",
                        fmt::format("{}.{}", phase.region, phase.number), phase.runs, phase.parts,

@@ -76,6 +76,8 @@ void Copies::mark(const Stmt& s, Values& values) {
     else if (branch->otherwise) mark(branch->otherwise, values);
   } else if (const auto* loop = std::get_if<flat::For>(&s->value)) {
     mark_loop(*loop, values);
+  } else if (const std::optional<Strip>& strip = strip_of(s)) {
+    mark_strip(*strip, strip->first.of(values));
   } else if (const Expr* value = value_in(*s)) {
     const auto* store = std::get_if<flat::Store>(&s->value);
     mark_lanes(*value, store != nullptr ? store->mask : nullptr, values);
@@ -87,21 +89,41 @@ void Copies::mark_loop(const flat::For& n, Values& values) {
   std::int64_t end = value_of(n.end, values);
   // Where all iterations read the same, one tells it.
   if (!std::ranges::binary_search(free_(n.body), n.var)) end = std::min(end, begin + 1);
+  const std::optional<Strip>& strip = strip_of(n.body);
+  values[static_cast<std::size_t>(n.var)] = begin;
+  if (strip && begin < end) {
+    std::int64_t first = strip->first.of(values);
+    const std::int64_t step = strip->first.coefficient(n.var);
+    for (std::int64_t i = begin; i < end; ++i, first += step) mark_strip(*strip, first);
+    return;
+  }
   for (std::int64_t i = begin; i < end; ++i) {
     values[static_cast<std::size_t>(n.var)] = i;
     mark(n.body, values);
   }
 }
 
+const std::optional<Copies::Strip>& Copies::strip_of(const Stmt& s) {
+  const auto [known, fresh] = strips_.try_emplace(s);
+  const Expr* value = value_in(*s);
+  if (!fresh || value == nullptr) return known->second;
+  const auto* store = std::get_if<flat::Store>(&s->value);
+  const auto* load = std::get_if<flat::Load>(&(*value)->value);
+  if (load == nullptr || load->buffer != source_ || load->mask || (store != nullptr && store->mask))
+    return known->second;
+  const auto* ramp = std::get_if<flat::Ramp>(&load->index->value);
+  if (load->index->type.lanes > 1 && ramp == nullptr) return known->second;
+  if (const auto first = linear_of(ramp != nullptr ? ramp->base : load->index))
+    known->second = Strip{*first, ramp != nullptr ? ramp->stride : 1, (*value)->type.lanes};
+  return known->second;
+}
+
+void Copies::mark_strip(const Strip& strip, std::int64_t first) {
+  for (int lane = 0; lane < strip.lanes; ++lane) mark_element(first + lane * strip.stride);
+}
+
 // `mask`: of the lanes that are stored; or null.
 void Copies::mark_lanes(const Expr& value, const Expr& mask, const Values& values) {
-  const auto* load = std::get_if<flat::Load>(&value->value);
-  if (load != nullptr && load->buffer == source_ && !load->mask && !mask &&
-      load->index->type.lanes == 1) {
-    const std::int64_t base = value_of(load->index, values);
-    for (int lane = 0; lane < value->type.lanes; ++lane) mark_element(base + lane);
-    return;
-  }
   for (int lane = 0; lane < value->type.lanes; ++lane)
     if (!mask || value_of(mask, values, lane) != 0) mark_lane(value, lane, values);
 }

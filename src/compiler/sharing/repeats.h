@@ -3,6 +3,8 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
+#include <unordered_map>
 #include <vector>
 
 #include "compiler/ir/flat/flat.h"
@@ -41,8 +43,17 @@ class Copies {
   const Vars& outer_vars() const { return aspect_.outer_vars(); }
 
  private:
+  // A write of lanes of the source that lie `stride` apart, all of which are stored.
+  struct Strip {
+    Linear first;
+    std::int64_t stride = 1;
+    int lanes = 1;
+  };
+
   void mark(const flat::Stmt& s, Values& values);
   void mark_loop(const flat::For& n, Values& values);
+  const std::optional<Strip>& strip_of(const flat::Stmt& s);
+  void mark_strip(const Strip& strip, std::int64_t first);
   void mark_lanes(const flat::Expr& value, const flat::Expr& mask, const Values& values);
   void mark_lane(const flat::Expr& e, int lane, const Values& values);
   void mark_element(std::int64_t element);
@@ -51,6 +62,7 @@ class Copies {
   std::int64_t element_bytes_;
   Aspect aspect_;
   FreeVars& free_;
+  std::unordered_map<flat::Stmt, std::optional<Strip>> strips_;
   std::map<Values, std::int64_t> known_;  // elements of a part by its key
   // Parts with a key of their own are numbered on and on. By element: the last one.
   std::vector<std::uint32_t> marked_by_;

@@ -67,6 +67,26 @@ void collect(const Expr& e, std::unordered_set<const flat::Node*>& seen, Vars& o
   flat::each_operand(*e, [&](const Expr& operand) { collect(operand, seen, out); });
 }
 
+// Adds factor * e; false if that is no sum.
+bool add_linear(Linear& sum, const Expr& e, std::int64_t factor) {
+  if (const auto value = flat::as_int(e)) {
+    sum.constant += *value * factor;
+    return true;
+  }
+  if (const auto* v = std::get_if<flat::Var>(&e->value)) {
+    sum.terms.emplace_back(v->id, factor);
+    return true;
+  }
+  const auto* n = std::get_if<flat::Binary>(&e->value);
+  if (n == nullptr) return false;
+  if (n->op == flat::BinaryOp::kAdd)
+    return add_linear(sum, n->a, factor) && add_linear(sum, n->b, factor);
+  if (n->op == flat::BinaryOp::kSub)
+    return add_linear(sum, n->a, factor) && add_linear(sum, n->b, -factor);
+  const auto by = flat::as_int(n->b);
+  return n->op == flat::BinaryOp::kMul && by && add_linear(sum, n->a, factor * *by);
+}
+
 void sort_unique(Vars& vars) {
   std::ranges::sort(vars);
   const auto rest = std::ranges::unique(vars);
@@ -79,6 +99,24 @@ void remove(Vars& vars, int var) { std::erase(vars, var); }
 
 std::int64_t value_of(const Expr& e, const Values& values, int lane) {
   return Evaluator{values, lane}.of(e);
+}
+
+std::int64_t Linear::of(const Values& values) const {
+  std::int64_t sum = constant;
+  for (const auto& [var, factor] : terms) sum += factor * values[static_cast<std::size_t>(var)];
+  return sum;
+}
+
+std::int64_t Linear::coefficient(int var) const {
+  std::int64_t sum = 0;
+  for (const auto& [each, factor] : terms) sum += each == var ? factor : 0;
+  return sum;
+}
+
+std::optional<Linear> linear_of(const Expr& e) {
+  Linear sum;
+  if (e->type.dtype != Dtype::kI64 || !add_linear(sum, e, 1)) return std::nullopt;
+  return sum;
 }
 
 Vars joined(const Vars& a, const Vars& b) {

@@ -2,7 +2,9 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "compiler/ir/flat/flat.h"
@@ -18,6 +20,17 @@ struct DependsOnData {};
 
 // One lane of an expression of an integer type or bool; a scalar has the same value in all.
 std::int64_t value_of(const flat::Expr& e, const Values& values, int lane = 0);
+
+// constant + sum of coefficient * variable.
+struct Linear {
+  std::int64_t constant = 0;
+  std::vector<std::pair<int, std::int64_t>> terms;  // a variable may come more than once
+
+  std::int64_t of(const Values& values) const;
+  std::int64_t coefficient(int var) const;
+};
+// Of a scalar; none if it is no such sum.
+std::optional<Linear> linear_of(const flat::Expr& e);
 
 Vars joined(const Vars& a, const Vars& b);
 Vars vars_of(const flat::Expr& e);
