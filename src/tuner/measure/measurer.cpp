@@ -76,8 +76,11 @@ Result<std::unique_ptr<Measurer>> make_measurer(const te::Workload& workload, co
 
   session.inputs = random_inputs(workload, options.seed);
   const auto borders = plain_inputs(workload);
-  const runner::RunnerSetup runner_setup{borders, plain_outputs(workload), threads,
-                                         session.runner_cpus, options.memory_bytes};
+  const runner::RunnerSetup runner_setup{.inputs = borders,
+                                         .outputs = plain_outputs(workload),
+                                         .threads = threads,
+                                         .cpus = session.runner_cpus,
+                                         .memory_bytes = options.memory_bytes};
   session.runner = std::make_unique<RunnerClient>(runner, runner_setup,
                                                   LATHE_TRY(inputs_file(borders, session.inputs)));
   auto measurer = std::make_unique<ProcessMeasurer>(std::move(session));
