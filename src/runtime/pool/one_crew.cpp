@@ -54,7 +54,7 @@ Label own_label;  // of this library, where no page can be had
 Board own_board;
 std::atomic<Label*> found{nullptr};
 SharedCrew made;           // by this library
-const char here_am_i = 0;  // its address tells libraries apart
+const char kThisLibrary = 0;  // its address tells libraries apart
 
 Board& board_of(Label* label) {
   if (label == &own_label) return own_board;
@@ -165,7 +165,7 @@ const SharedCrew* make_crew(Board& board) {
     if (Crew* own = new_crew()) {
       made = {run_on, threads_on, own};
       board.process.store(getpid());
-      board.owner.store(&here_am_i);
+      board.owner.store(&kThisLibrary);
       board.crew.store(&made, std::memory_order_seq_cst);
       crew = &made;
     }
@@ -196,7 +196,7 @@ __attribute__((destructor)) void end_crew() {
   Label* label = found.load(std::memory_order_acquire);
   if (label == nullptr) return;
   Board& board = board_of(label);
-  if (board.owner.load() != &here_am_i || board.process.load() != getpid()) return;
+  if (board.owner.load() != &kThisLibrary || board.process.load() != getpid()) return;
   constexpr int kMostPauses = 40'000;  // 2 seconds
   const timespec pause{0, 50'000};
   board.closing.store(1, std::memory_order_seq_cst);
