@@ -53,7 +53,7 @@ constexpr std::uintptr_t kAddresses[] = {0x5a7e0000, 0x6a7e0000};
 Label own_label;  // of this library, where no page can be had
 Board own_board;
 std::atomic<Label*> found{nullptr};
-SharedCrew made;           // by this library
+SharedCrew made;              // by this library
 const char kThisLibrary = 0;  // its address tells libraries apart
 
 Board& board_of(Label* label) {
