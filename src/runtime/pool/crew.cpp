@@ -14,6 +14,7 @@ constexpr std::uint64_t kEnd = ~std::uint64_t{0};  // mail: the worker ends
 // that have rested for long come later.
 constexpr std::int64_t kWorthInARow = 2'000, kWorthShort = 50'000, kWorthLong = 120'000;
 constexpr std::int64_t kRow = 200'000, kLong = 5'000'000;  // pauses
+constexpr std::int64_t kAskAgain = 1'000'000'000;          // nanoseconds
 constexpr std::uint32_t kLookAfter = 256;                  // regions
 
 void* allocate(std::size_t bytes) {
@@ -138,13 +139,19 @@ int Crew::start(int threads) {
   if (threads > most_threads_) threads = most_threads_;
   if (started_.load(std::memory_order_acquire) >= threads)
     return started_.load(std::memory_order_relaxed);
+  // Where the system gives no more, it is not asked in each region.
+  if (now_ns() - refused_ns_.load(std::memory_order_relaxed) < kAskAgain)
+    return started_.load(std::memory_order_relaxed);
   lock();
   const sigset_t others = signals_of_others();
   sigset_t before;
   pthread_sigmask(SIG_BLOCK, &others, &before);
   for (int t = started_.load(std::memory_order_relaxed); t < threads; ++t) {
     Worker& worker = workers_[t];
-    if (pthread_create(&worker.thread, nullptr, thread_main, &worker) != 0) break;
+    if (pthread_create(&worker.thread, nullptr, thread_main, &worker) != 0) {
+      refused_ns_.store(now_ns(), std::memory_order_relaxed);
+      break;
+    }
     if (worker.cpu >= 0) pin(worker.thread, worker.cpu);
     started_.store(t + 1, std::memory_order_release);
     free_workers_[t / 64].fetch_or(std::uint64_t{1} << t % 64, std::memory_order_acq_rel);

@@ -131,7 +131,8 @@ class Crew {
   std::atomic<int> processors_{1};  // that the process may use
   int quota_ = kNoQuota;
   std::atomic<std::int64_t> looked_ns_{0}, placed_ns_{0};
-  Word regions_{0};  // since processors were counted
+  std::atomic<std::int64_t> refused_ns_{-2'000'000'000};  // when the system gave no thread
+  Word regions_{0};                                       // since processors were counted
   Word locked_{0};
   std::atomic<int> started_{1};  // threads, with one caller
   std::atomic<bool> stop_{false};

@@ -4,6 +4,7 @@
 #include <dlfcn.h>
 #include <gtest/gtest.h>
 #include <sched.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -179,6 +180,38 @@ TEST_F(OneCrewForks, ForkedChildrenHaveTheirOwn) {
     stop = true;
   }
   expect_all(run_here, 4);
+}
+
+// An option of the environment, which a process reads once.
+TEST_F(OneCrewForks, PinsWorkersWhereItIsAskedTo) {
+  if (processors() < 2) GTEST_SKIP() << "there is one processor only";
+  EXPECT_EQ(in_a_child([] {
+              setenv("LATHE_PIN_THREADS", "1", 1);
+              if (!counts(run_here, 2)) return false;
+              int pinned = 0;
+              for (const auto& task : std::filesystem::directory_iterator("/proc/self/task")) {
+                cpu_set_t set;
+                const int id = std::stoi(task.path().filename());
+                if (sched_getaffinity(id, sizeof set, &set) != 0) return false;
+                if (id != getpid() && CPU_COUNT(&set) == 1) ++pinned;
+              }
+              return pinned == 1 && counts(run_here, 2);
+            }),
+            0);
+}
+
+// As where a limit of processes or of memory is reached.
+TEST_F(OneCrewForks, WorksAloneWhereNoThreadCanBeStarted) {
+#if defined(__SANITIZE_ADDRESS__)
+  GTEST_SKIP() << "the address sanitizer needs terabytes of address space";
+#endif
+  EXPECT_EQ(in_a_child([] {
+              const rlimit nothing{1 << 20, 1 << 20};
+              if (setrlimit(RLIMIT_AS, &nothing) != 0) return false;
+              const bool none = Pool({.threads = 2}).threads_now() == 1;
+              return none && counts(run_here, 2) && counts(run_here, 64);
+            }),
+            0);
 }
 
 // Each caller gets workers of its own: no worker number twice at a time, all iterations once.
