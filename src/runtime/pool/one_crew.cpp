@@ -9,6 +9,7 @@
 #include <cstddef>
 #include <cstdlib>
 #include <cstring>
+#include <initializer_list>
 #include <new>
 
 #include "runtime/pool/crew.h"
@@ -181,11 +182,12 @@ void with_crew(const Use& use) {
   // A caller counts itself, then looks whether the crew is closing; who closes it looks for callers
   // afterwards: so at least one side sees the other.
   board.users.fetch_add(1, std::memory_order_seq_cst);
-  const SharedCrew* crew = nullptr;
-  if (board.closing.load(std::memory_order_seq_cst) == 0) {
-    crew = board.crew.load(std::memory_order_acquire);
-    if (crew == nullptr) crew = make_crew(board);
+  if (board.closing.load(std::memory_order_seq_cst) != 0) {
+    board.users.fetch_sub(1, std::memory_order_release);
+    return use(nullptr);
   }
+  const SharedCrew* crew = board.crew.load(std::memory_order_acquire);
+  if (crew == nullptr) crew = make_crew(board);
   use(crew);
   board.users.fetch_sub(1, std::memory_order_release);
 }
@@ -197,7 +199,7 @@ __attribute__((destructor)) void end_crew() {
   if (label == nullptr) return;
   Board& board = board_of(label);
   if (board.owner.load() != &kThisLibrary || board.process.load() != getpid()) return;
-  constexpr int kMostPauses = 40'000;  // 2 seconds
+  constexpr int kMostPauses = 200'000;  // 10 seconds
   const timespec pause{0, 50'000};
   board.closing.store(1, std::memory_order_seq_cst);
   for (int i = 0; board.users.load(std::memory_order_seq_cst) != 0; ++i) {
