@@ -20,7 +20,7 @@ std::uint64_t rounds() {
 }
 
 TEST(Sharing, OfRandomSchedulesIsTheCountOfAllIterations) {
-  int shared = 0, copied = 0;
+  std::uint64_t shared = 0, copied = 0;
   for (std::uint64_t seed = 0; seed < rounds() && !HasFailure(); ++seed) {
     Rng rng(seed);
     const te::Workload workload =
@@ -43,8 +43,9 @@ TEST(Sharing, OfRandomSchedulesIsTheCountOfAllIterations) {
                     << describe(workload, s) << "\n"
                     << flat::print(*passed);
   }
-  EXPECT_GT(shared, 50);
-  EXPECT_GT(copied, 20);
+  if (test::kSanitized) return;  // these are too few to say so
+  EXPECT_GT(shared, rounds() / 8);
+  EXPECT_GT(copied, rounds() / 20);
 }
 
 }  // namespace
