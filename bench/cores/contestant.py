@@ -1,7 +1,8 @@
 """A library in a process of its own: contestant.py lathe|torch THREADS SECONDS-OF-TUNING NAME...
 
 It prints a line of JSON for each program that is ready, then "ready". Then it times a program for
-each line "NUMBER REPEATS" that it reads, and prints the seconds of a call.
+each line "NUMBER REPEATS" that it reads, and prints the seconds of a call. It begins no row that
+would not be ready at LATHE_CONTEST_END, in seconds since 1970.
 """
 
 import json
@@ -89,7 +90,11 @@ def ready_programs(library, threads, seconds, names):
 
         torch.set_num_threads(threads)
         torch.set_grad_enabled(False)
+    end = float(os.environ.get("LATHE_CONTEST_END", "inf"))
     for name in names:
+        if time.time() + seconds > end:
+            tell(row=name, error="no time was left for it")
+            continue
         try:
             if library == "lathe":
                 call, said = lathe_program(name, threads, seconds)

@@ -19,6 +19,7 @@ from table import table
 
 HERE = pathlib.Path(__file__).resolve().parent
 MODELS = ["ResNet-18", "MobileNet v1"]
+GRACE = 40  # seconds beyond its limit until a contestant is given up
 
 
 class Session:
@@ -42,8 +43,9 @@ class Session:
         (self.folder / "table.txt").write_text(text, encoding="utf-8")
         return text
 
-    def contestant(self, name, script, arguments, wheel):
+    def contestant(self, name, script, arguments, wheel, end):
         environment = {"OMP_NUM_THREADS": arguments[0], "PYTHONDONTWRITEBYTECODE": "1",
+                       "LATHE_CONTEST_END": str(end),
                        "LATHE_DB": str(self.folder / f"{name}-{arguments[0]}.sqlite")}
         if wheel:
             environment["PYTHONPATH"] = str(pathlib.Path(wheel).resolve())
@@ -67,7 +69,7 @@ class Session:
     def operators(self, threads, names, limit):
         """All contestants get ready one after the other, then each row is raced."""
         end = time.time() + limit
-        libraries = [("lathe", self.options.wheel), ("torch", None)]
+        libraries = [("torch", None), ("lathe", self.options.wheel)]
         if self.options.before:
             libraries.append(("before", self.options.before))
         tuned = len(libraries) - 1
@@ -75,13 +77,14 @@ class Session:
         ready = []
         for name, wheel in libraries:
             one = self.contestant(name, "contestant.py", [str(threads), f"{each:.2f}", *names],
-                                  wheel)
-            ready.append(one)
+                                  wheel, end - 0.25 * limit)
             try:
-                one.get_ready(end)
+                one.get_ready(end + GRACE)
+                ready.append(one)
             except (Late, OSError) as error:
                 self.tell(threads=threads, contestant=name, error=str(error))
-        self._race(ready, threads, names, end)
+                one.close()
+        self._race(ready, threads, names, end + GRACE)
         for one in ready:
             one.close()
 
@@ -91,7 +94,7 @@ class Session:
                         if program["row"] == row]
             try:
                 times = race([(one, program["number"]) for one, program in programs], 11,
-                             end + 20) if programs else []
+                             end) if programs else []
             except (Late, OSError, ValueError) as error:
                 self.tell(threads=threads, row=row, error=str(error))
                 return  # who is late cannot be asked again
@@ -101,19 +104,18 @@ class Session:
                           trials_a_second=program.get("trials_a_second"))
 
     def model(self, name, threads, limit):
-        end = time.time() + limit
         ready = []
         for library in ("lathe", "inductor", "eager"):
             wheel = self.options.wheel if library == "lathe" else None
             one = self.contestant(library, "model.py", [str(threads), f"{0.4 * limit:.1f}", name],
-                                  wheel)
+                                  wheel, time.time() + limit)
             try:
-                one.get_ready(end)
+                one.get_ready(time.time() + limit + GRACE)
                 ready.append(one)
             except (Late, OSError) as error:  # Inductor needs a compiler, which may not be there
                 self.tell(threads=threads, row=name, contestant=library, error=str(error))
                 one.close()
-        self._race(ready, threads, [name], end)
+        self._race(ready, threads, [name], time.time() + limit + GRACE)
         for one in ready:
             one.close()
 
