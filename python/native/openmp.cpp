@@ -46,10 +46,7 @@ struct OpenMpThreads::State {
   std::uint64_t number = 0;  // of the region that runs
   pool::ProcessMark home;
 
-  void run(const lathe_phase* phases, int count, void* context) {
-    std::int64_t most = 0;
-    for (int p = 0; p < count; ++p) most = std::max(most, phases[p].count);
-    const int lanes = static_cast<int>(std::min<std::int64_t>(most, threads));
+  void run(const lathe_phase* phases, int count, void* context, int lanes) {
     if (lanes < 2) return pool::run_alone(phases, count, context);
     // In a forked child GNU's runtime waits for threads that are not there.
     if (!home.here()) return pool::run_on_the_crew(phases, count, context, lanes);
@@ -64,12 +61,11 @@ struct OpenMpThreads::State {
   }
 
   static void run_region(void* self, const lathe_phase* phases, std::int64_t count, void* context) {
-    while (count > 0) {
-      const int now = static_cast<int>(std::min<std::int64_t>(count, pool::Region::kMostPhases));
-      static_cast<State*>(self)->run(phases, now, context);
-      phases += now;
-      count -= now;
-    }
+    auto& state = *static_cast<State*>(self);
+    pool::in_regions(phases, count, state.threads,
+                     [&](const lathe_phase* now, int phase_count, int lanes) {
+                       state.run(now, phase_count, context, lanes);
+                     });
   }
 };
 

@@ -39,14 +39,6 @@ void pin(pthread_t thread, int cpu) {
   pthread_setaffinity_np(thread, sizeof set, &set);
 }
 
-// The most iterations of a phase.
-std::int64_t widest(const lathe_phase* phases, int count) {
-  std::int64_t most = 0;
-  for (int p = 0; p < count; ++p)
-    if (phases[p].count > most) most = phases[p].count;
-  return most;
-}
-
 // Takes the lowest bits of a word, `wanted` of them at most.
 std::uint64_t take_bits(Number& word, int wanted, std::uint64_t among) {
   std::uint64_t seen = word.load(std::memory_order_relaxed);
@@ -88,7 +80,6 @@ Crew::Crew(const CrewOptions& options, Worker* workers)
   for (int t = 1; t < most_threads_; ++t) {
     Worker& worker = *new (workers_ + t) Worker{};
     worker.crew = this;
-    worker.index = t;
     worker.cpu = options.cpus != nullptr ? options.cpus[t] : -1;
     worker.kept_off.store(-1, std::memory_order_relaxed);
   }
@@ -193,15 +184,10 @@ int Crew::threads(int threads) {
 }
 
 void Crew::run(const lathe_phase* phases, std::int64_t count, void* context, int threads) {
-  while (count > 0) {
-    const int now = count < Region::kMostPhases ? static_cast<int>(count) : Region::kMostPhases;
-    const std::int64_t most = widest(phases, now);
-    const int lanes = most < threads ? static_cast<int>(most) : threads;
-    if (lanes > 1) run_phases(phases, now, context, lanes);
-    else run_alone(phases, now, context);
-    phases += now;
-    count -= now;
-  }
+  in_regions(phases, count, threads, [&](const lathe_phase* now, int phase_count, int lanes) {
+    if (lanes > 1) run_phases(now, phase_count, context, lanes);
+    else run_alone(now, phase_count, context);
+  });
 }
 
 void Crew::run_phases(const lathe_phase* phases, int count, void* context, int lanes) {

@@ -71,7 +71,7 @@ class Crew {
     Number mail;  // where it is wanted: Mail
     Word asleep;
     Crew* crew;
-    int index, cpu;             // cpu: it is pinned to; -1: to none
+    int cpu;                    // it is pinned to; -1: to none
     std::atomic<int> kept_off;  // processor of its caller
     pthread_t thread;
   };

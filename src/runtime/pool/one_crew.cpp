@@ -147,13 +147,11 @@ Crew* new_crew() {
   int cpus[Crew::kMostThreads] = {};
   const char* pins = getenv("LATHE_PIN_THREADS");
   if (pins != nullptr && std::strcmp(pins, "1") == 0) {
-    cpu_set_t allowed;
-    if (sched_getaffinity(0, sizeof allowed, &allowed) == 0) {
-      options.most_threads = 0;
-      for (int cpu = 0; cpu < CPU_SETSIZE && options.most_threads < Crew::kMostThreads; ++cpu)
-        if (CPU_ISSET(static_cast<std::size_t>(cpu), &allowed)) cpus[options.most_threads++] = cpu;
-      options.cpus = cpus;
-    }
+    const cpu_set_t allowed = allowed_processors();
+    options.most_threads = 0;
+    for (int cpu = 0; cpu < CPU_SETSIZE && options.most_threads < Crew::kMostThreads; ++cpu)
+      if (CPU_ISSET(static_cast<std::size_t>(cpu), &allowed)) cpus[options.most_threads++] = cpu;
+    options.cpus = cpus;
   }
   return Crew::make(options);
 }

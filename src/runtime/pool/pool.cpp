@@ -12,11 +12,6 @@ void run_region_entry(void* self, const lathe_phase* phases, std::int64_t count,
   static_cast<Pool*>(self)->run_region(phases, count, context);
 }
 
-bool are_enough_processors(int threads) {
-  cpu_set_t set;
-  return sched_getaffinity(0, sizeof set, &set) != 0 || threads <= CPU_COUNT(&set);
-}
-
 }  // namespace
 
 Pool::Pool(const Options& options)
@@ -25,7 +20,8 @@ Pool::Pool(const Options& options)
   if (threads_ == 1 || (options.cpus == nullptr && options.spin_ns < 0)) return;
   CrewOptions crew{.most_threads = threads_, .cpus = options.cpus, .spin_ns = options.spin_ns};
   if (crew.spin_ns < 0) crew.spin_ns = kSpin;
-  if (crew.cpus == nullptr && !are_enough_processors(threads_)) crew.spin_ns = 0;
+  const cpu_set_t processors = allowed_processors();
+  if (crew.cpus == nullptr && threads_ > CPU_COUNT(&processors)) crew.spin_ns = 0;
   own_ = Crew::make(crew);
   if (own_ == nullptr) threads_ = 1;
   else own_->start(threads_);

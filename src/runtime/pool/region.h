@@ -99,7 +99,6 @@ class Region {
   void enter(std::uint64_t number, int lanes);
   void tell(int lanes, std::uint64_t now);
 
-  Lane& lane(int i) { return lanes_[i]; }
   Gate& gate(int lane) const { return gates_[lane / kLanes]; }
 
   int most_lanes_ = 0;
@@ -114,5 +113,20 @@ class Region {
   std::atomic<lathe_body> bodies_[kMostPhases]{};
   std::atomic<std::int64_t> counts_[kMostPhases]{};
 };
+
+// Cuts a list of phases into lists that a region takes, and tells for how many lanes each has work:
+// run(phases, count, lanes).
+template <class Run>
+void in_regions(const lathe_phase* phases, std::int64_t count, int threads, const Run& run) {
+  while (count > 0) {
+    const int now = count < Region::kMostPhases ? static_cast<int>(count) : Region::kMostPhases;
+    std::int64_t widest = 0;
+    for (int p = 0; p < now; ++p)
+      if (phases[p].count > widest) widest = phases[p].count;
+    run(phases, now, widest < threads ? static_cast<int>(widest) : threads);
+    phases += now;
+    count -= now;
+  }
+}
 
 }  // namespace lathe::pool
