@@ -135,6 +135,9 @@ def main():
     options = parser.parse_args()
     if not options.minutes > 0:
         parser.error(f"--minutes is {options.minutes}; give more than 0")
+    for flag, wheel in [("--wheel", options.wheel), ("--before", options.before)]:
+        if wheel and not (pathlib.Path(wheel) / "lathe" / "__init__.py").is_file():
+            parser.error(f"{flag}: {wheel} is no folder of an unpacked wheel of Lathe")
     session = Session(options)
     session.facts()
     every, counts = thread_counts()

@@ -212,7 +212,9 @@ void Crew::run_phases(const lathe_phase* phases, int count, void* context, int l
   const bool is_long = is_known && known.alone_ns.load(std::memory_order_relaxed) >= worth;
   bool alone = is_known && !is_long;
   if (alone) run_alone(phases, count, context);
-  else alone = !share(phases, count, context, lanes, is_long ? 0 : worth);
+  // Of a region that is worth it one phase at least takes its part. What was long once, perhaps as
+  // its pages were new, need not be so again: each time a piece tells.
+  else alone = !share(phases, count, context, lanes, is_long ? worth / count : worth);
   const std::int64_t end = now_ns();
   ended_ns_.store(end, std::memory_order_relaxed);
   known.body.store(phases->body, std::memory_order_relaxed);
