@@ -33,17 +33,23 @@ def onednn_environment(options):
     return {"OCL_ICD_FILENAMES": str(options.build.parent / "onednn-newest/lib/libintelocl.so")}
 
 
+def with_threads(words):
+    """Words that name a workload to `lathe`, on one thread unless they say another number."""
+    said = any(word == "--threads" or "threads=" in word for word in words)
+    return [*words] if said else [*words, "--threads", "1"]
+
+
 def pass_on_warnings(text):
     """What a run that worked has to say all the same: that another program was timing something
     beside it."""
     for line in text.splitlines():
-        if line.startswith("lathe: "):
+        if line.startswith("lathe: ") and not line.endswith("as --threads says"):
             print(line, file=sys.stderr)
 
 
 def tune(options, *words):
     """A run to its end; where it fails, its own sentence ends this program."""
-    command = [program(options), "tune", *words, "--json"]
+    command = [program(options), "tune", *with_threads(words), "--json"]
     done = subprocess.run(command, capture_output=True, text=True)
     if done.returncode != 0:
         sys.exit(f"{' '.join(command)}: {done.stderr.strip()}")
@@ -56,8 +62,8 @@ def raced_seconds(options, workload, programs):
     contestants = []
     try:
         for name, words in programs.items():
-            contestants.append(Contestant(name, [program(options), "bench", *workload, *words,
-                                                 "--serve"]))
+            all_words = with_threads([*workload, *words])
+            contestants.append(Contestant(name, [program(options), "bench", *all_words, "--serve"]))
         race(contestants, options.rounds, options.turn_ms / 1000)
         return {contestant.name: contestant.median for contestant in contestants}
     finally:

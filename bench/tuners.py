@@ -30,9 +30,10 @@ class Lathe:
 
     def __init__(self, workload, options, folder):
         """`workload`: the words that name it."""
-        self.workload, self.folder, self.error = workload, folder, None
+        self.workload = lathe_runs.with_threads(workload)
+        self.folder, self.error = folder, None
         self.program, self.database = lathe_runs.program(options), folder / "lathe.db"
-        self.run = Watched([self.program, "tune", *workload, "--trials", str(options.trials),
+        self.run = Watched([self.program, "tune", *self.workload, "--trials", str(options.trials),
                             "--seed", str(options.seed), "--time", str(options.limit), "--db",
                             str(self.database)], self.trials, options.limit + 60)
 

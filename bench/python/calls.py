@@ -16,7 +16,7 @@ from turns import seconds_of  # noqa: E402
 
 
 def main():
-    kernel = lathe.compile("C[i] = A[i] + B[i]", A=(16,), B=(16,))
+    kernel = lathe.compile("C[i] = A[i] + B[i]", A=(16,), B=(16,), threads=1)
     a, b, c = (np.ones(16, "f4") for _ in "abc")
     calls = {"NumPy, out=": lambda: kernel(a, b, out=c), "NumPy": lambda: kernel(a, b)}
     try:

@@ -56,13 +56,13 @@ def main():
         path = opt_einsum.contract_expression(subscripts, *shapes)
         if seconds > 0:
             with lathe.tuning(seconds=seconds, trials=100000, progress=False):
-                lathe.einsum(subscripts, *arrays)
+                lathe.einsum(subscripts, *arrays, threads=1)
         want = np.einsum(subscripts, *[a.astype("f8") for a in arrays], optimize=True)
-        got = lathe.einsum(subscripts, *arrays)
+        got = lathe.einsum(subscripts, *arrays, threads=1)
         assert np.allclose(got, want, rtol=1e-4, atol=1e-4 * abs(want).max()), subscripts
         times = seconds_of(
             [
-                lambda: lathe.einsum(subscripts, *arrays),
+                lambda: lathe.einsum(subscripts, *arrays, threads=1),
                 lambda: np.einsum(subscripts, *arrays, optimize=True),
                 lambda: torch.einsum(subscripts, *tensors),
                 lambda: path(*arrays),

@@ -3,6 +3,7 @@
 // the processor's own, so neighbours hardly matter.
 #include <ctime>
 
+#include "api/targets.h"
 #include "api/workload.h"
 #include "base/statistics.h"
 #include "compiler/backends/backends.h"

@@ -2,7 +2,7 @@
 // traces as tuning leaves them.
 #include <chrono>
 
-#include "api/workload.h"
+#include "api/targets.h"
 #include "base/statistics.h"
 #include "search/folder.h"
 #include "search/probe.h"

@@ -21,9 +21,11 @@ struct Row {
 struct Settings {
   int configs = 0;  // for each workload; 0: what suits the probe
   int jobs = 2, rounds = 7;
-  std::string lathe;              // the command; by default the one beside bench_search
-  std::string database;           // to make and keep; empty: one that goes with the probe
-  std::vector<std::string> tune;  // words after `lathe tune`; by default C6 with a free layout
+  std::string lathe;     // the command; by default the one beside bench_search
+  std::string database;  // to make and keep; empty: one that goes with the probe
+  // Words after `lathe tune`; by default C6 with a free layout. On one thread, unless they say
+  // more.
+  std::vector<std::string> tune;
 };
 
 struct BenchWorkload {

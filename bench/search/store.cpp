@@ -5,6 +5,7 @@
 #include <cmath>
 #include <filesystem>
 
+#include "api/targets.h"
 #include "api/workload.h"
 #include "base/statistics.h"
 #include "search/folder.h"

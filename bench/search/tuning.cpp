@@ -1,6 +1,7 @@
 // A tuning run of the command as a user starts it, watched from outside: when the first trial is
 // recorded, where the time goes, and what memory its processes take. There are two probes, so that
 // looking at the memory does not change the times.
+#include <algorithm>
 #include <chrono>
 #include <filesystem>
 #include <fstream>
@@ -44,6 +45,8 @@ class Tuning {
     std::vector<std::string> words = {settings.lathe, "tune"};
     const auto& chosen = settings.tune.empty() ? kUsual : settings.tune;
     words.insert(words.end(), chosen.begin(), chosen.end());
+    const auto says_threads = [](const std::string& word) { return word.contains("threads"); };
+    if (std::ranges::none_of(chosen, says_threads)) words.insert(words.end(), {"--threads", "1"});
     words.insert(words.end(), {"--json", "--db", database_});
     words.insert(words.end(), more.begin(), more.end());
     std::vector<char*> argv;

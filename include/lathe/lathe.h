@@ -63,15 +63,24 @@ struct TensorInfo {
 // The machine a program is for, and where records are kept.
 struct Machine {
   std::string target = "cpu:host";
-  int threads = 0;          // 0: as many as the target says, else one
+  // 0: as many as the target says; else, for cpu:host, as many as the process should use: physical
+  // cores of one NUMA node that it may run on, fewer where OMP_NUM_THREADS or the quota of its
+  // control group says less; else one. Where nothing is recorded for so many, records for fewer
+  // serve, and their programs run with fewer.
+  int threads = 0;
   std::string database;     // empty: $LATHE_DB, else the user's data folder
   bool cold_cache = false;  // programs are timed with cold caches
+
+  // How many threads 0 stands for with cpu:host, and why: "this process may use 2 physical cores".
+  static std::pair<int, std::string> usual_threads();
 };
 
 struct TuneOptions {
   int trials = 512;    // of the run in all: a second call goes on where the first ended
   double seconds = 0;  // 0: no limit
-  int jobs = 0;        // processes that build and check programs; 0: one for each core
+  // Processes that build and check programs; 0: one for each processor that this one may use, fewer
+  // where OMP_NUM_THREADS or a quota says less.
+  int jobs = 0;
   std::uint64_t seed = 0;
   std::string search = "annealing";  // annealing, genetic, random
   // xgb-rank, xgb-reg, xgb-ensemble, treegru-rank ... (lathe tune --help lists all)
@@ -103,6 +112,7 @@ struct Schedule {
   // JSON. It can be applied without the space; its names are those of Workload::key().
   std::string trace;
   std::string config;  // JSON
+  int threads = 1;     // of the program, as it was measured
 };
 struct TuneResult {
   int trials = 0, failed = 0;

@@ -62,7 +62,8 @@ class Recording {
   double best_seconds() const;
   // The place of a configuration; none if the space does not have it.
   Expected<std::optional<std::size_t>> find(const std::string& config) const;
-  // `kind` is what TuneOptions::features may be. `jobs` threads; 0: one for each core.
+  // `kind` is what TuneOptions::features may be. `jobs` threads; 0: one for each processor that may
+  // be used.
   Expected<Features> features(const std::string& kind = "context", int jobs = 0) const;
 
   struct Impl;

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import contextvars
+import math
 import threading
 import warnings
 from collections.abc import Callable, Iterator, Sequence
@@ -16,7 +17,16 @@ from ._kernel import Kernel
 from ._path import Pair, assumed_seconds, order_of
 from ._progress import Progress
 from ._subscripts import Contraction, parse
-from ._tune import _options, best_of, compile_workload, machine_of, tune_workload
+from ._tune import (
+    _options,
+    best_of,
+    compile_recorded,
+    compile_workload,
+    machine_of,
+    threads_of,
+    threads_text,
+    tune_workload,
+)
 from ._workload import check_numerics, dtype_name, workload_of
 
 _COMPUTED = ("f32", "f64", "f16", "bf16", "i32", "i64")
@@ -70,19 +80,47 @@ def tuning(
         _tuning.reset(token)
 
 
+class _How(NamedTuple):
+    """In what type, with how many threads, and to which level of numerics it is computed."""
+
+    dtype: str
+    threads: int  # at most, where nobody asked for so many
+    by_default: bool
+    numerics: str | None
+
+
+# Multiply-adds for which another thread is worth the time until all have begun and met again: one
+# takes some microseconds for them.
+_WORK_OF_A_THREAD = 100_000
+
+
 class _Program:
     """The program of one contraction of one or two operands; tuning replaces its kernel."""
 
-    def __init__(self, workload: _native.Workload, threads: int, database: str | None) -> None:
+    def __init__(
+        self, workload: _native.Workload, how: _How, work: int, database: str | None
+    ) -> None:
         self.workload = workload
-        self.machine = machine_of(threads, database)
+        worth = how.threads
+        if how.by_default:
+            worth = min(worth, max(1, work // _WORK_OF_A_THREAD))
+        self.machine = machine_of(worth, database)
+        #: Where records are looked for next: of more threads, which small work does not need.
+        self.otherwise = machine_of(how.threads, database) if worth < how.threads else None
+        self.by_default = how.by_default
         self.kernel: Kernel | None = None
         self.lock = threading.Lock()
         self.is_tuned = False  # just now
 
+    def _best(self) -> _native.ScheduleDict | None:
+        best = best_of(self.workload, self.machine)
+        if best is None and self.otherwise is not None:
+            best = best_of(self.workload, self.otherwise)
+        return best
+
     def known_seconds(self) -> float | None:
         try:
-            best = best_of(self.workload, self.machine)
+            best = self._best()
         except Failed:
             return None  # it is said where the program is compiled
         return best["seconds"] if best else None
@@ -108,15 +146,22 @@ class _Program:
     def _compiled(self) -> Kernel:
         """By records, if there is a database that can be read."""
         try:
-            return compile_workload(self.workload, None, self.machine)
+            best = self._best()
+            if best is not None:
+                return compile_recorded(self.workload, best, self.machine)
+            return compile_workload(self.workload, "predicted", self.machine)
         except Failed as failure:
             warnings.warn(f"lathe.einsum goes on without records: {failure}", stacklevel=2)
             return compile_workload(self.workload, "default", self.machine)
 
     def _tune(self, wanted: _Tuning) -> None:
         options = _options(self.machine, wanted.options)
+        number = self.machine.threads
+        first = threads_text(None if self.by_default else number, number)
+        if self.otherwise is not None:
+            first += "; the work is small"
         try:
-            tuned = tune_workload(self.workload, options, wanted.progress, wanted.callback)
+            tuned = tune_workload(self.workload, options, wanted.progress, wanted.callback, first)
         except Failed as failure:
             if failure.kind != "busy":
                 raise
@@ -145,14 +190,6 @@ def _text(terms: Sequence[str], result: str) -> str:
     return f"Y[{left}] = {over}{product}"
 
 
-class _How(NamedTuple):
-    """In what type, with how many threads, and to which level of numerics it is computed."""
-
-    dtype: str
-    threads: int
-    numerics: str | None
-
-
 def _program(terms: tuple[str, ...], result: str, sizes: dict[str, int], how: _How) -> _Program:
     wanted = _tuning.get()
     database = wanted.database if wanted is not None else None
@@ -162,7 +199,8 @@ def _program(terms: tuple[str, ...], result: str, sizes: dict[str, int], how: _H
         tensors = {f"X{n}": shape for n, shape in enumerate(shapes)}
         types = dict.fromkeys(tensors, how.dtype)
         workload = workload_of(_text(terms, result), tensors, types, numerics=how.numerics)
-        _programs[key] = _Program(workload, how.threads, database)
+        work = math.prod(sizes[letter] for letter in set("".join(terms)))
+        _programs[key] = _Program(workload, how, work, database)
     return _programs[key]
 
 
@@ -281,7 +319,7 @@ def _moves_only(parsed: Contraction) -> bool:
 
 
 def _planned(
-    frame: Any, subscripts: str, arrays: list[Any], threads: int, numerics: str | None
+    frame: Any, subscripts: str, arrays: list[Any], threads: int | None, numerics: str | None
 ) -> Callable[..., Any]:
     check_numerics(numerics)
     parsed = parse(subscripts, [array.shape for array in arrays])
@@ -296,14 +334,15 @@ def _planned(
             return out
 
         return by_framework
-    return _Plan(frame, parsed, arrays, _How(dtype, threads, numerics))
+    how = _How(dtype, threads_of(threads), threads is None, numerics)
+    return _Plan(frame, parsed, arrays, how)
 
 
 def _einsum(
     subscripts: str,
     *operands: Any,
     out: Any = None,
-    threads: int = 1,
+    threads: int | None = None,
     numerics: str | None = None,
     optimize: Any = None,
 ) -> Any:
@@ -319,6 +358,9 @@ def _einsum(
     With ``numerics="normwise"`` roundings may spread over whole matrices, as by Strassen's
     algorithm.
 
+    ``threads`` is as for ``tune``; by default small work gets fewer of them. The first call of a
+    shape settles it.
+
     An operand that is not row-major under some order of its dimensions is copied. ``optimize`` is
     there for code that was written for NumPy; it changes nothing. Subscripts as lists of numbers,
     and NumPy's ``dtype``, ``order`` and ``casting``, are not taken.
@@ -329,6 +371,8 @@ def _einsum(
         raise invalid("einsum needs operands, as in einsum('ij,jk->ik', a, b)")
     if not isinstance(subscripts, str):
         raise invalid('subscripts are a text, as "ij,jk->ik"; lists of numbers are not taken')
+    if threads is not None:
+        threads = threads_of(threads)
     generation = _generation
     frame = arrays_of(operands)
     arrays = [frame.take(operand) for operand in operands]
@@ -350,10 +394,10 @@ def _einsum(
             _programs.clear()
         plan = _plans[key] = _planned(frame, subscripts, arrays, threads, numerics)
     result = plan(arrays, out)
-    if _blocks == 0 and generation == _generation and threads == 1 and isinstance(plan, _Plan):
+    if _blocks == 0 and generation == _generation and isinstance(plan, _Plan):
         way = plan.short_way(arrays)
         if way is not None and all(a is o for a, o in zip(arrays, operands)):
-            einsum.remember(subscripts, operands, numerics, *way)
+            einsum.remember(subscripts, operands, numerics, *way, threads)
     return result
 
 

@@ -58,9 +58,8 @@ class Kernel(_native.Kernel):
     ) -> Kernel:
         trace = workload.trace(schedule, machine)
         code = workload.module(trace, machine, check)
-        threads = max(machine.threads, 1)
         kernel = cls(
-            _native.Library.of_module(code, workload.inputs, workload.outputs, threads)
+            _native.Library.of_module(code, workload.inputs, workload.outputs, machine.threads)
         )
         kernel._workload, kernel._machine, kernel._check = workload, machine, check
         kernel._trace = trace

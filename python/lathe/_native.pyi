@@ -10,6 +10,7 @@ class ScheduleDict(TypedDict):
     gflops: float
     trace: str
     config: str
+    threads: int
 
 class TuneDict(TypedDict):
     trials: int
@@ -27,6 +28,8 @@ class Machine:
     database: str
     cold_cache: bool
     def __init__(self) -> None: ...
+    @staticmethod
+    def usual_threads() -> tuple[int, str]: ...
 
 class TuneOptions:
     trials: int
@@ -163,6 +166,7 @@ class Kernel:
     def __call__(self, *inputs: Any, out: Any = None, **named: Any) -> Any: ...
     def prepare(self, **constants: Any) -> None: ...
     def _constants(self) -> dict[int, bytes]: ...
+    def _use_threads_of_torch(self) -> bool: ...
     def _restore(self, constants: dict[int, bytes], /) -> None: ...
     def _time(self, inputs: tuple[Any, ...], seconds: float, /) -> float: ...
 
@@ -173,7 +177,7 @@ class Einsum:
         subscripts: str,
         *operands: Any,
         out: Any = None,
-        threads: int = 1,
+        threads: int | None = None,
         numerics: str | None = None,
         optimize: Any = None,
     ) -> Any: ...
@@ -184,6 +188,7 @@ class Einsum:
         numerics: str | None,
         kernel: Kernel,
         orders: list[list[int]],
+        threads: int | None = None,
         /,
     ) -> None: ...
     def forget(self) -> None: ...

@@ -25,13 +25,15 @@ def _is_shown() -> bool:
 
 
 class Bar:
-    """A bar of tqdm, where that is installed."""
+    """A bar of tqdm, where that is installed; before it the line ``first``."""
 
-    def __init__(self, total: int, flops: float, shown: bool | None) -> None:
+    def __init__(self, total: int, flops: float, shown: bool | None, first: str = "") -> None:
         self._bar: Any = None
         self._flops = flops
         if shown is False or (shown is None and not _is_shown()):
             return
+        if first and sys.stderr is not None:
+            print(first, file=sys.stderr)
         try:
             from tqdm.auto import tqdm  # type: ignore[import-untyped, unused-ignore]
         except ImportError:

@@ -58,7 +58,7 @@ class Search:
         **named: Any,
     ) -> None:
         self._number = next(_numbers)
-        self._machine = machine_of(threads or 1, database)
+        self._machine = machine_of(threads, database)
         if not isinstance(options or {}, Mapping):
             raise invalid(f"options are given as {options!r}; give a dict of them")
         own = _options(self._machine, options or {})
@@ -67,7 +67,7 @@ class Search:
         if isinstance(what, Recording):
             self._machine.threads = what.threads
             own_words = (named, dtypes, constants, max_error, algorithm, numerics, ranges)
-            if any(own_words) or threads or database:
+            if any(own_words) or threads is not None or database:
                 raise invalid("a recording has its own workload and machine; give options only")
             self._workload = what._native.workload
             self._search = _native.Search.of_recording(what._native, own)

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import operator
 import os
+import warnings
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
@@ -14,12 +16,37 @@ from ._progress import Bar, Progress, listener_of
 from ._workload import is_array, together, workload_of
 
 
+_MOST_THREADS = 1024
+
+
+def threads_of(given: int | None) -> int:
+    """A number of threads that a caller gives; None: as many as this process should use."""
+    if given is None:
+        return _native.Machine.usual_threads()[0]
+    try:
+        number = -1 if isinstance(given, bool) else operator.index(given)
+    except TypeError:
+        number = -1
+    if not 0 < number <= _MOST_THREADS:
+        raise invalid(
+            f"threads is {given!r}; give a number from 1 to {_MOST_THREADS}, or None for as many "
+            "as this process should use"
+        )
+    return number
+
+
+def threads_text(given: int | None, number: int) -> str:
+    """How many threads a run uses, and why."""
+    why = "as was asked for" if given is not None else _native.Machine.usual_threads()[1]
+    return f"lathe: {number} thread{'' if number == 1 else 's'}: {why}"
+
+
 def machine_of(
-    threads: int, database: str | None, target: str = "cpu:host", cold_cache: bool = False
+    threads: int | None, database: str | None, target: str = "cpu:host", cold_cache: bool = False
 ) -> _native.Machine:
     machine = _native.Machine()
     machine.target = target
-    machine.threads = threads
+    machine.threads = threads_of(threads)
     machine.database = "" if database is None else file_name(database, "the database")
     machine.cold_cache = cold_cache
     return machine
@@ -61,10 +88,13 @@ def tune_workload(
     options: _native.TuneOptions,
     progress: bool | None,
     callback: Callable[[Progress], object] | None,
-    check: bool = True,
+    first: str = "",
 ) -> Kernel:
-    """Tunes and compiles the best. Ctrl-C ends the run, and the best so far is compiled."""
-    bar = Bar(options.trials, workload.flops, progress)
+    """Tunes and compiles the best. Ctrl-C ends the run, and the best so far is compiled.
+
+    ``first`` is shown before anything else.
+    """
+    bar = Bar(options.trials, workload.flops, progress, first)
     try:
         result = workload.tune(options, listener_of(bar, callback))
     finally:
@@ -83,8 +113,7 @@ def tune_workload(
         else:
             why = "the time ended before the first trial"
         raise Failed(why, "not-found")
-    kernel = Kernel._compiled(workload, best["trace"], options.machine, check)
-    kernel.seconds, kernel.gflops = best["seconds"], best["gflops"]
+    kernel = compile_recorded(workload, best, options.machine)
     kernel.trials, kernel.failed = result["trials"], result["failed"]
     kernel.interrupted = result["interrupted"]
     return kernel
@@ -95,7 +124,7 @@ def tune(
     *,
     trials: int = 512,
     seconds: float | None = None,
-    threads: int = 1,
+    threads: int | None = None,
     constants: Iterable[str] = (),
     tensors: Mapping[str, Any] | None = None,
     dtypes: Mapping[str, Any] | None = None,
@@ -126,6 +155,10 @@ def tune(
     whole matrices, as by Strassen's. ``ranges={"X": (0, 1)}`` says between which numbers inputs
     lie, for the checks.
 
+    ``threads`` is how many a call uses; by default as many as this process should: the physical
+    cores of one NUMA node that it may run on, fewer where OMP_NUM_THREADS or the quota of a
+    container says less. Where progress is shown, its first line tells the number and why.
+
     The run ends after ``trials`` programs or ``seconds``, at Ctrl-C with the best so far, or when
     ``callback``, which gets a Progress at least twice a second, raises. Every trial is kept in
     ``database`` (the user's, by default), so the same call later goes on. ``options`` are the
@@ -140,7 +173,8 @@ def tune(
         max_error=max_error, algorithm=algorithm, numerics=numerics, ranges=ranges,
     )  # fmt: skip
     given = {"trials": trials, "seconds": seconds, **(options or {})}
-    kernel = tune_workload(workload, _options(machine, given), progress, callback)
+    first = threads_text(threads, machine.threads)
+    kernel = tune_workload(workload, _options(machine, given), progress, callback, first)
     _give_constants(kernel, named)
     return kernel
 
@@ -149,7 +183,7 @@ def compile(
     what: str,
     *,
     schedule: str | list[Any] | None = None,
-    threads: int = 1,
+    threads: int | None = None,
     constants: Iterable[str] = (),
     tensors: Mapping[str, Any] | None = None,
     dtypes: Mapping[str, Any] | None = None,
@@ -167,6 +201,9 @@ def compile(
     choose badly), "default", "naive" or a trace, as a kernel or a search has it. By default it is
     the best on record, else the predicted one. A program is checked against a reference once on a
     machine, unless ``check`` is False.
+
+    ``threads`` is as for ``tune``. Where nothing is on record for so many, the best on record for
+    fewer is taken, with a warning: its kernel uses fewer (``Kernel.threads``).
     """
     machine = machine_of(threads, database)
     named = together(tensors, named)
@@ -177,14 +214,35 @@ def compile(
     if isinstance(schedule, list):
         schedule = json.dumps(schedule)
     kernel = compile_workload(workload, schedule, machine, check)
+    if kernel.threads < machine.threads:
+        warnings.warn(
+            f"lathe.compile: nothing for {machine.threads} threads is on record; the best for "
+            f"{kernel.threads} is taken, and runs with {kernel.threads}",
+            stacklevel=2,
+        )
     _give_constants(kernel, named)
+    return kernel
+
+
+def compile_recorded(
+    workload: _native.Workload,
+    best: _native.ScheduleDict,
+    machine: _native.Machine,
+    check: bool = True,
+) -> Kernel:
+    """What is on record, with as many threads as it was measured with."""
+    own = _native.Machine()
+    own.target, own.database, own.cold_cache = machine.target, machine.database, machine.cold_cache
+    own.threads = best["threads"]
+    kernel = Kernel._compiled(workload, best["trace"], own, check)
+    kernel.seconds, kernel.gflops = best["seconds"], best["gflops"]
     return kernel
 
 
 def best_of(
     workload: _native.Workload, machine: _native.Machine
 ) -> _native.ScheduleDict | None:
-    """The best on record, if there is one, and a database."""
+    """The best on record, if there is one, and a database; of fewer threads where need be."""
     if machine.database and not os.path.exists(machine.database):
         return None
     return workload.best(machine)
@@ -196,6 +254,4 @@ def compile_workload(
     best = best_of(workload, machine) if schedule in (None, "best") else None
     if best is None:
         return Kernel._compiled(workload, schedule or "predicted", machine, check)
-    kernel = Kernel._compiled(workload, best["trace"], machine, check)
-    kernel.seconds, kernel.gflops = best["seconds"], best["gflops"]
-    return kernel
+    return compile_recorded(workload, best, machine, check)

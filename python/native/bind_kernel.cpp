@@ -87,6 +87,7 @@ void bind_kernel(nb::module_& module) {
       .def("prepare",
            [](Kernel& k, const nb::kwargs& constants) { k.give_constants(constants.ptr()); })
       .def("_constants", constants_of)
+      .def("_use_threads_of_torch", &Kernel::use_threads_of_torch)
       .def("_restore", restore_constants)
       .def("_time", [](Kernel& k, const nb::tuple& inputs, double seconds) {
         return k.time(inputs.ptr(), seconds);

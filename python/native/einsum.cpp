@@ -40,16 +40,6 @@ bool is_taken(PyObject* out) {
   return out != Py_None && view.look(out, "", true) && is_row_major(view.tensor());
 }
 
-// What may be told by keyword: an output, and the level of numerics. False if there is another
-// keyword, or an output that is copied to.
-bool take(PyObject* keywords, PyObject*& out, PyObject*& numerics) {
-  if (keywords == nullptr || PyDict_Size(keywords) == 0) return true;
-  out = PyDict_GetItemString(keywords, "out");
-  numerics = PyDict_GetItemString(keywords, "numerics");
-  const Py_ssize_t known = (out != nullptr ? 1 : 0) + (numerics != nullptr ? 1 : 0);
-  return PyDict_Size(keywords) == known && (out == nullptr || is_taken(out));
-}
-
 // Appends a text and its length. False if it is no text.
 bool add_text(std::string& key, PyObject* text) {
   if (text == nullptr || PyUnicode_Check(text) == 0) return false;
@@ -61,14 +51,44 @@ bool add_text(std::string& key, PyObject* text) {
   return true;
 }
 
+bool is_given(PyObject* value) { return value != nullptr && value != Py_None; }
+
+// Appends a number of threads, 0 where none is given. False if it is no number.
+bool add_threads(std::string& key, PyObject* threads) {
+  std::int64_t number = 0;
+  if (is_given(threads)) {
+    if (!PyLong_CheckExact(threads)) return false;
+    number = PyLong_AsLongLong(threads);
+    if (number <= 0) return false;
+  }
+  add(key, number);
+  return true;
+}
+
 }  // namespace
 
+// What may be told by keyword: an output, the level of numerics, and threads. False if there is
+// another keyword, or an output that is copied to.
+bool Einsum::take(PyObject* keywords, Told& told) {
+  const Py_ssize_t size = keywords == nullptr ? 0 : PyDict_Size(keywords);
+  if (size == 0) return true;
+  const std::pair<const char*, PyObject**> taken[] = {
+      {"out", &told.out}, {"numerics", &told.numerics}, {"threads", &told.threads}};
+  Py_ssize_t known = 0;
+  for (const auto& [name, value] : taken) {
+    if (known == size) break;
+    *value = PyDict_GetItemString(keywords, name);
+    if (*value != nullptr) ++known;
+  }
+  return size == known && (told.out == nullptr || is_taken(told.out));
+}
+
 // False where a call is not of the kind that has a key: the long way tells what is wrong with it.
-bool Einsum::describe(PyObject* arguments, PyObject* numerics, Views& views, std::string& key) {
+bool Einsum::describe(PyObject* arguments, const Told& told, Views& views, std::string& key) {
   const Py_ssize_t count = PyTuple_Size(arguments);
   if (!add_text(key, count > 1 ? PyTuple_GetItem(arguments, 0) : nullptr)) return false;
-  const bool by_default = numerics == nullptr || numerics == Py_None;
-  if (!by_default && !add_text(key, numerics)) return false;
+  if (!add_threads(key, told.threads)) return false;
+  if (is_given(told.numerics) && !add_text(key, told.numerics)) return false;
   for (Py_ssize_t i = 1; i < count; ++i) {
     View& view = views.emplace_back();
     if (!view.look(PyTuple_GetItem(arguments, i), "", false)) return false;
@@ -96,10 +116,9 @@ void Einsum::reorder(DLTensor& tensor, const std::vector<int>& order, Ordered& o
 
 PyObject* Einsum::call(PyObject* arguments, PyObject* keywords) {
   Views views;
-  PyObject *out = nullptr, *numerics = nullptr;
+  Told told;
   std::string key;
-  if (!known_.empty() && take(keywords, out, numerics) &&
-      describe(arguments, numerics, views, key)) {
+  if (!known_.empty() && take(keywords, told) && describe(arguments, told, views, key)) {
     if (const auto found = known_.find(key); found != known_.end()) {
       const nb::object kernel = found->second.kernel;  // held, should all be forgotten meanwhile
       std::vector<Ordered> ordered(views.size());
@@ -110,9 +129,9 @@ PyObject* Einsum::call(PyObject* arguments, PyObject* keywords) {
         looked.inputs.push_back(&views[i].tensor());
         given.inputs.push_back(PyTuple_GetItem(arguments, static_cast<Py_ssize_t>(i) + 1));
       }
-      given.out = out;
+      given.out = told.out;
       PyObject* result = nb::inst_ptr<Kernel>(kernel)->finish(given, looked);
-      if (result != nullptr || out == nullptr) return result;  // else the long way may copy
+      if (result != nullptr || told.out == nullptr) return result;  // else the long way may copy
     }
   }
   PyErr_Clear();
@@ -121,7 +140,7 @@ PyObject* Einsum::call(PyObject* arguments, PyObject* keywords) {
 
 void Einsum::remember(const nb::str& subscripts, const nb::tuple& operands,
                       const nb::object& numerics, const nb::object& kernel,
-                      const std::vector<std::vector<int>>& orders) {
+                      const std::vector<std::vector<int>>& orders, const nb::object& threads) {
   constexpr std::size_t kMost = 4096;
   if (known_.size() >= kMost) known_.clear();
   Views views;
@@ -129,7 +148,7 @@ void Einsum::remember(const nb::str& subscripts, const nb::tuple& operands,
   const nb::object first = nb::steal(PyTuple_Pack(1, subscripts.ptr()));
   const nb::object all = nb::steal(PySequence_Concat(first.ptr(), operands.ptr()));
   if (all.is_valid() && nb::isinstance<Kernel>(kernel) && orders.size() == operands.size() &&
-      describe(all.ptr(), numerics.ptr(), views, key))
+      describe(all.ptr(), {.numerics = numerics.ptr(), .threads = threads.ptr()}, views, key))
     known_[key] = {kernel, orders};
   PyErr_Clear();
 }
@@ -147,7 +166,7 @@ void bind_einsum(nb::module_& module) {
   nb::class_<Einsum>(module, "Einsum", nb::type_slots(slots))
       .def(nb::init<nb::object>())
       .def("remember", &Einsum::remember, nb::arg(), nb::arg(), nb::arg().none(), nb::arg(),
-           nb::arg())
+           nb::arg(), nb::arg().none() = nb::none())
       .def("forget", &Einsum::forget);
 }
 

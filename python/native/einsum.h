@@ -18,12 +18,12 @@ class Einsum {
   explicit Einsum(nanobind::object otherwise) : otherwise_(std::move(otherwise)) {}
 
   PyObject* call(PyObject* arguments, PyObject* keywords);
-  // Calls with this level of numerics, whose operands have these shapes, types and strides, go to
-  // the kernel. An order tells which dimensions of an operand the kernel's input has; the others
-  // have length 1.
+  // Calls with this level of numerics and this number of threads, or None for either, whose
+  // operands have these shapes, types and strides, go to the kernel. An order tells which
+  // dimensions of an operand the kernel's input has; the others have length 1.
   void remember(const nanobind::str& subscripts, const nanobind::tuple& operands,
                 const nanobind::object& numerics, const nanobind::object& kernel,
-                const std::vector<std::vector<int>>& orders);
+                const std::vector<std::vector<int>>& orders, const nanobind::object& threads);
   void forget() { known_.clear(); }
 
  private:
@@ -32,12 +32,17 @@ class Einsum {
     nanobind::object kernel;
     std::vector<std::vector<int>> orders;
   };
+  // What a call is told by keyword; borrowed, null: nothing.
+  struct Told {
+    PyObject *out = nullptr, *numerics = nullptr, *threads = nullptr;
+  };
   // An operand's dimensions in the order of the kernel's input.
   struct Ordered {
     std::vector<std::int64_t> shape, strides;
   };
 
-  static bool describe(PyObject* arguments, PyObject* numerics, Views& views, std::string& key);
+  static bool take(PyObject* keywords, Told& told);
+  static bool describe(PyObject* arguments, const Told& told, Views& views, std::string& key);
   static void reorder(DLTensor& tensor, const std::vector<int>& order, Ordered& ordered);
 
   nanobind::object otherwise_;

@@ -74,10 +74,23 @@ Kernel::Kernel(std::shared_ptr<Library> library) : library_(std::move(library)) 
 
 void Kernel::create() {
   forks_ = forks();
-  const std::int32_t status = library_->create(&handle_);
+  const std::int32_t status = torch_threads_ != nullptr
+                                  ? library_->create_on(*torch_threads_->runtime(), &handle_)
+                                  : library_->create(&handle_);
   if (status != LATHE_OK)
     throw Raised({status == LATHE_OUT_OF_MEMORY ? "out-of-memory" : "unsupported",
                   library_->create_message(), ""});
+}
+
+bool Kernel::use_threads_of_torch() {
+  if (!library_->is_module() || torch_threads_ != nullptr) return torch_threads_ != nullptr;
+  torch_threads_ = OpenMpThreads::of_torch(static_cast<int>(library_->artifact().threads));
+  if (torch_threads_ == nullptr) return false;
+  library_->functions().destroy(handle_);
+  handle_ = nullptr;
+  create();
+  for (Constant& constant : constants_) constant.packed = false;
+  return true;
 }
 
 // With the GIL held. Where a thread that is not there any more was in a call when this process was

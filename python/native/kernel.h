@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "library.h"
+#include "openmp.h"
 #include "view.h"
 
 namespace lathe::python {
@@ -36,6 +37,9 @@ class Kernel {
   // they are short.
   double time(PyObject* inputs, double seconds);
   const Library& library() const { return *library_; }
+  // From now on its regions run on PyTorch's threads, if there are several and PyTorch is there.
+  // Constants are packed anew. No call may be on its way. True: they do.
+  bool use_threads_of_torch();
 
   // A call on its way.
   struct Given {
@@ -84,6 +88,7 @@ class Kernel {
   lathe_handle* handle_ = nullptr;
   // One caller a handle; never held while the GIL is waited for. A forked child may need another.
   std::unique_ptr<std::mutex> mutex_ = std::make_unique<std::mutex>();
+  std::unique_ptr<OpenMpThreads> torch_threads_;
   int forks_ = 0;  // of this process, when the handle was made
   std::vector<Constant> constants_;
 };

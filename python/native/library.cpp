@@ -99,6 +99,10 @@ std::int32_t Library::create(lathe_handle** handle) const {
   return is_module() ? lathe_artifact_create(artifact_, nullptr, handle) : create_(nullptr, handle);
 }
 
+std::int32_t Library::create_on(const lathe_runtime& runtime, lathe_handle** handle) const {
+  return lathe_artifact_create_on(artifact_, &runtime, handle);
+}
+
 Expected<void> Library::load(const std::string& place) {
   auto code = module::LoadedCode::of_bytes(bytes_);
   if (code) {

@@ -41,6 +41,8 @@ class Library {
   const Functions& functions() const { return functions_; }
   // A handle; the message tells why there is none.
   std::int32_t create(lathe_handle** handle) const;
+  // Of a module: a handle whose regions this runtime runs, with as many threads as the module has.
+  std::int32_t create_on(const lathe_runtime& runtime, lathe_handle** handle) const;
   const char* create_message() const { return functions_.message(nullptr); }
   bool is_module() const { return table_ != nullptr; }
   std::span<const std::byte> bytes() const { return bytes_; }

@@ -37,6 +37,7 @@ nb::object schedule_of(const std::optional<Schedule>& schedule) {
   out["gflops"] = schedule->gflops;
   out["trace"] = schedule->trace;
   out["config"] = schedule->config;
+  out["threads"] = schedule->threads;
   return out;
 }
 
@@ -67,7 +68,8 @@ void bind_machine(nb::module_& module) {
       .def_rw("target", &Machine::target)
       .def_rw("threads", &Machine::threads)
       .def_rw("database", &Machine::database)
-      .def_rw("cold_cache", &Machine::cold_cache);
+      .def_rw("cold_cache", &Machine::cold_cache)
+      .def_static("usual_threads", &Machine::usual_threads);
 }
 
 void bind_options(nb::module_& module) {

@@ -1,6 +1,6 @@
 #include "api/applicable.h"
 
-#include "api/workload.h"
+#include "api/targets.h"
 #include "compiler/driver/driver.h"
 
 namespace lathe::api {

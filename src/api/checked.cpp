@@ -5,7 +5,7 @@
 #include <optional>
 #include <sstream>
 
-#include "api/workload.h"
+#include "api/targets.h"
 #include "base/hash.h"
 #include "base/trust.h"
 #include "compiler/backends/backends.h"

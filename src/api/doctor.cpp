@@ -6,18 +6,17 @@
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
-#include <sstream>
 
 #include <fmt/format.h>
 
 #include "api/schedules.h"
 #include "base/environment.h"
+#include "base/processors.h"
 #include "base/statistics.h"
 #include "base/trust.h"
 #include "compiler/te/parse.h"
 #include "runtime/runner/clock.h"
 #include "tuner/measure/measure.h"
-#include "tuner/measure/session.h"
 #include "tuner/store/store.h"
 
 namespace lathe::api {
@@ -53,22 +52,14 @@ Check processor() {
           {}};
 }
 
-// Reads "200000 100000": 200000 microseconds of processor time in every 100000 microseconds; "max"
-// in place of the first means no limit.
-double quota_of_cores() {
-  std::istringstream text(first_line("/sys/fs/cgroup/cpu.max"));
-  double quota = 0, period = 0;
-  return text >> quota >> period && period > 0 ? quota / period : 0;
-}
-
-Check cores(const Target& target) {
-  const int allowed = static_cast<int>(measure::allowed_cpus().size());
-  const double quota = quota_of_cores();
+Check cores(const Target& target, const std::string& threads) {
+  const int allowed = static_cast<int>(allowed_processors().size());
+  const double quota = processor_quota();
   Check check{"cores",
               State::kFine,
               fmt::format("{} of {} may be used", allowed, host_fingerprint().as_cpu().cores),
               {}};
-  if (quota > 0 && quota < allowed) {
+  if (quota < allowed) {
     check.state = State::kDoubtful;
     check.finding += fmt::format(", a quota allows {:.2g} of them at a time", quota);
     check.advice = "a quota stops programs in the middle of a call; run without one";
@@ -80,6 +71,7 @@ Check cores(const Target& target) {
   } else if (allowed == target.as_cpu().threads && check.state == State::kFine) {
     check.finding += "; building and timing take turns";
   }
+  check.finding += "; " + threads;
   return check;
 }
 
@@ -206,9 +198,10 @@ Check records(const std::string& database) {
 
 }  // namespace
 
-std::vector<Check> examine(const Target& target, const std::string& database) {
-  return {processor(), cores(target), governor(),       turbo(), load(),
-          timer(),     memory(),      pipeline(target), cache(), records(database)};
+std::vector<Check> examine(const Target& target, const std::string& threads,
+                           const std::string& database) {
+  return {processor(), cores(target, threads), governor(), turbo(),          load(), timer(),
+          memory(),    pipeline(target),       cache(),    records(database)};
 }
 
 }  // namespace lathe::api

@@ -21,7 +21,9 @@ struct Check {
 };
 
 // Takes about a second: it builds, links and runs a small program, as it is done with every
-// candidate. `database` may be missing; nothing is written to it.
-std::vector<Check> examine(const Target& target, const std::string& database);
+// candidate. `threads` is what threads_sentence() says of the target. `database` may be missing;
+// nothing is written to it.
+std::vector<Check> examine(const Target& target, const std::string& threads,
+                           const std::string& database);
 
 }  // namespace lathe::api

@@ -11,6 +11,7 @@
 #include "api/loaded_program.h"
 #include "api/outward.h"
 #include "api/schedules.h"
+#include "api/targets.h"
 #include "api/tuning.h"
 #include "api/workload.h"
 #include "compiler/backends/backends.h"
@@ -62,7 +63,9 @@ std::vector<TensorInfo> infos(const te::Workload& workload, const std::vector<in
 
 Schedule schedule_of(const store::Record& record, double flops) {
   const double seconds = record.raced ? record.race_seconds : record.seconds;
-  return {seconds, flops / seconds / 1e9, record.trace.dump(), record.config.dump()};
+  const auto target = parse_target(record.target);
+  return {seconds, flops / seconds / 1e9, record.trace.dump(), record.config.dump(),
+          target ? target->as_cpu().threads : 1};
 }
 
 Result<TuneResult> run_tune(const Workload& workload, const TuneOptions& options,
@@ -87,18 +90,19 @@ Result<TuneResult> run_tune(const Workload& workload, const TuneOptions& options
   return result;
 }
 
-Result<schedule::Trace> trace_of(const te::Workload& workload, const Target& target,
-                                 const std::string& which, const Machine& machine) {
-  if (which.starts_with("[")) return schedule::trace_from_json(LATHE_TRY(parse_json(which)));
+Result<api::Chosen> chosen_of(const te::Workload& workload, const std::string& which,
+                              const Machine& machine) {
+  const Target target = LATHE_TRY(api::make_target(machine.target, machine.threads));
+  if (which.starts_with("["))
+    return api::Chosen{LATHE_TRY(schedule::trace_from_json(LATHE_TRY(parse_json(which)))), target};
   const auto source =
       LATHE_TRY(api::schedule_source({which, database_of(machine), cache_of(machine)}));
-  return LATHE_TRY(source(workload, target)).trace;
+  return source(workload, target);
 }
 
 Result<std::string> trace_text(const te::Workload& workload, const std::string& which,
                                const Machine& machine) {
-  const Target target = LATHE_TRY(api::make_target(machine.target, machine.threads));
-  return schedule::to_json(LATHE_TRY(trace_of(workload, target, which, machine))).dump();
+  return schedule::to_json(LATHE_TRY(chosen_of(workload, which, machine)).trace).dump();
 }
 
 api::Checking checking_of(Check check) {
@@ -108,25 +112,23 @@ api::Checking checking_of(Check check) {
 Result<std::unique_ptr<api::LoadedProgram>> load_program(const te::Workload& workload,
                                                          const std::string& which,
                                                          const Machine& machine, Check check) {
-  const Target target = LATHE_TRY(api::make_target(machine.target, machine.threads));
-  return api::LoadedProgram::make(workload, LATHE_TRY(trace_of(workload, target, which, machine)),
-                                  target, checking_of(check));
+  const auto chosen = LATHE_TRY(chosen_of(workload, which, machine));
+  return api::LoadedProgram::make(workload, chosen.trace, chosen.target, checking_of(check));
 }
 
 Status write_files(const te::Workload& workload, const std::string& path, const std::string& which,
                    const Machine& machine, Check check) {
-  const Target target = LATHE_TRY(api::make_target(machine.target, machine.threads));
+  const auto chosen = LATHE_TRY(chosen_of(workload, which, machine));
   const api::ArtifactRequest request{path, "", checking_of(check)};
-  LATHE_TRY(api::write_artifact(workload, LATHE_TRY(trace_of(workload, target, which, machine)),
-                                target, request));
+  LATHE_TRY(api::write_artifact(workload, chosen.trace, chosen.target, request));
   return {};
 }
 
 Result<std::vector<std::byte>> make_module(const te::Workload& workload, const std::string& which,
                                            const Machine& machine, Check check) {
-  const Target target = LATHE_TRY(api::make_target(machine.target, machine.threads));
-  const auto trace = LATHE_TRY(trace_of(workload, target, which, machine));
-  auto built = LATHE_TRY(driver::build(te::canonical(workload), trace, target, backends()));
+  const auto chosen = LATHE_TRY(chosen_of(workload, which, machine));
+  auto built =
+      LATHE_TRY(driver::build(te::canonical(workload), chosen.trace, chosen.target, backends()));
   for (const auto* borders : {&built.program.inputs, &built.program.outputs})
     for (const auto& border : *borders)
       if (!tensor::is_plain(border))
@@ -134,7 +136,8 @@ Result<std::vector<std::byte>> make_module(const te::Workload& workload, const s
                     "the tensor {} is stored in a layout of its own, which only a library's header "
                     "tells of; leave out `layout free`",
                     border.name);
-  LATHE_TRY(api::check_library(workload, trace, target, built.code.library, checking_of(check)));
+  LATHE_TRY(api::check_library(workload, chosen.trace, chosen.target, built.code.library,
+                               checking_of(check)));
   return std::move(built.code.library);
 }
 

@@ -7,6 +7,7 @@
 
 #include "api/schedules.h"
 #include "api/shipped_models.h"
+#include "api/targets.h"
 #include "api/workload.h"
 #include "base/file.h"
 #include "base/trust.h"

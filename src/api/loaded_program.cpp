@@ -1,11 +1,13 @@
 #include "api/loaded_program.h"
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <chrono>
 #include <cstdlib>
 #include <cstring>
 
-#include "api/workload.h"
+#include "api/targets.h"
 #include "base/rng.h"
 #include "base/statistics.h"
 #include "compiler/backends/backends.h"
@@ -15,6 +17,17 @@ namespace lathe::api {
 namespace {
 
 constexpr std::size_t kAlignment = 64;
+
+Status check_scratch(std::int64_t worker_bytes, int threads) {
+  const double bytes = static_cast<double>(worker_bytes) * threads,
+               memory = static_cast<double>(::sysconf(_SC_PHYS_PAGES)) *
+                        static_cast<double>(::sysconf(_SC_PAGESIZE));
+  if (bytes < memory / 2) return {};
+  return fail_at("--threads", ErrorKind::kOutOfMemory,
+                 "the scratch of {} threads takes {:.1f} GB, and this machine has {:.1f}; use "
+                 "fewer",
+                 threads, bytes / 1e9, memory / 1e9);
+}
 
 double now() {
   return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
@@ -41,11 +54,11 @@ LoadedProgram::Memory LoadedProgram::zeroed(void* memory, std::size_t size) {
 
 LoadedProgram::LoadedProgram(std::unique_ptr<module::Module> module,
                              std::vector<tensor::Border> inputs,
-                             std::vector<tensor::Border> outputs, int threads)
+                             std::vector<tensor::Border> outputs, int workers, Threads threads)
     : module_(std::move(module)),
       inputs_(std::move(inputs)),
       outputs_(std::move(outputs)),
-      pool_({.threads = threads}) {
+      pool_({.threads = threads == Threads::kPool ? workers : 1}) {
   for (const auto* borders : {&inputs_, &outputs_})
     for (const auto& border : *borders) {
       storage_.push_back(allocate(border.bytes()));
@@ -54,7 +67,7 @@ LoadedProgram::LoadedProgram(std::unique_ptr<module::Module> module,
     }
   const lathe_module& table = module_->table();
   for (const std::int64_t bytes :
-       {table.constant_bytes, table.workspace_bytes, table.worker_bytes * threads}) {
+       {table.constant_bytes, table.workspace_bytes, table.worker_bytes * workers}) {
     areas_.push_back(allocate_scratch(bytes));
     touched_.push_back({areas_.back().get(), bytes});
   }
@@ -62,15 +75,16 @@ LoadedProgram::LoadedProgram(std::unique_ptr<module::Module> module,
 
 Result<std::unique_ptr<LoadedProgram>> LoadedProgram::make(const te::Workload& workload,
                                                            const schedule::Trace& trace,
-                                                           const Target& target,
-                                                           Checking checking) {
+                                                           const Target& target, Checking checking,
+                                                           Threads threads) {
   LATHE_TRY_STATUS(check_runs_here(target));
   auto built = LATHE_TRY(driver::build(te::canonical(workload), trace, target, backends()));
   LATHE_TRY(check_library(workload, trace, target, built.code.library, checking));
   auto module = LATHE_TRY(module::load_module(built.code.library));
+  LATHE_TRY_STATUS(check_scratch(module->table().worker_bytes, target.as_cpu().threads));
   return std::unique_ptr<LoadedProgram>(
       new LoadedProgram(std::move(module), std::move(built.program.inputs),
-                        std::move(built.program.outputs), target.as_cpu().threads));
+                        std::move(built.program.outputs), target.as_cpu().threads, threads));
 }
 
 void LoadedProgram::prepare() {
@@ -89,6 +103,10 @@ void LoadedProgram::run(std::span<const void* const> inputs, std::span<void* con
   for (std::size_t i = 0; i < inputs_.size(); ++i)
     if (!inputs_[i].constant) tensor::pack(inputs_[i], inputs[i], pointers_[i]);
   call();
+  get_outputs(outputs);
+}
+
+void LoadedProgram::get_outputs(std::span<void* const> outputs) const {
   for (std::size_t i = 0; i < outputs_.size(); ++i)
     tensor::unpack(outputs_[i], pointers_[inputs_.size() + i], outputs[i]);
 }

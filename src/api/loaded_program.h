@@ -18,22 +18,34 @@
 
 namespace lathe::api {
 
+// Who runs the threads' parts of a program.
+enum class Threads {
+  kPool,    // threads of its own
+  kCaller,  // whoever calls it runs all of them: no thread is started, however many there are
+};
+
 class LoadedProgram {
  public:
-  // The target must be this machine's. It also fails with the errors of the check (checked.h).
+  // The target must be this machine's. It also fails with the errors of the check (checked.h), and
+  // where the scratch of all threads would fill half of the memory (kOutOfMemory).
   static Result<std::unique_ptr<LoadedProgram>> make(const te::Workload& workload,
                                                      const schedule::Trace& trace,
-                                                     const Target& target, Checking checking);
+                                                     const Target& target, Checking checking,
+                                                     Threads threads = Threads::kPool);
 
   // Takes row-major tensors in declared order. Only set_constants() reads constant inputs.
   void set_constants(std::span<const void* const> inputs);
   void run(std::span<const void* const> inputs, std::span<void* const> outputs);
+  // Of the last call.
+  void get_outputs(std::span<void* const> outputs) const;
 
   // For benchmarks: fills inputs with random numbers once; calls then work on the stored layouts
   // and copy nothing.
   void fill_random(std::uint64_t seed);
-  void call() {
-    module_->table().run(pool_.runtime(), pointers_.data(), constants(), workspace(), workers());
+  void call() { call(*pool_.runtime()); }
+  // The runtime may use as many workers as the target has threads.
+  void call(const lathe_runtime& runtime) {
+    module_->table().run(&runtime, pointers_.data(), constants(), workspace(), workers());
   }
   // Seconds of a call. Warm: it counts calls for at least `seconds`. Cold: the median of single
   // calls, before each of which all that the program touches is thrown out of the caches.
@@ -52,7 +64,7 @@ class LoadedProgram {
   static Memory zeroed(void* memory, std::size_t size);
 
   LoadedProgram(std::unique_ptr<module::Module> module, std::vector<tensor::Border> inputs,
-                std::vector<tensor::Border> outputs, int threads);
+                std::vector<tensor::Border> outputs, int workers, Threads threads);
   void prepare();
   void* constants() { return areas_[0].get(); }
   void* workspace() { return areas_[1].get(); }

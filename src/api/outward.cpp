@@ -1,8 +1,6 @@
 #include "api/outward.h"
 
-#include <algorithm>
-#include <thread>
-
+#include "base/processors.h"
 #include "tuner/store/store.h"
 #include "tuner/tune/fields.h"
 
@@ -15,6 +13,11 @@ Workload workload_from(te::Workload definition) {
   return Workload(std::move(impl));
 }
 
+std::pair<int, std::string> Machine::usual_threads() {
+  const ReasonedCount usual = lathe::usual_threads();
+  return {usual.number, usual.why};
+}
+
 std::string database_of(const Machine& machine) {
   return machine.database.empty() ? store::default_path() : machine.database;
 }
@@ -22,9 +25,7 @@ CacheMode cache_of(const Machine& machine) {
   return machine.cold_cache ? CacheMode::kCold : CacheMode::kWarm;
 }
 
-int jobs_of(int wanted) {
-  return wanted > 0 ? wanted : static_cast<int>(std::max(1U, std::thread::hardware_concurrency()));
-}
+int jobs_of(int wanted) { return wanted > 0 ? wanted : usual_jobs().number; }
 
 Result<tune::Options> options_of(const TuneOptions& options) {
   tune::Options out;

@@ -57,7 +57,7 @@ auto guarded(Work&& work) -> decltype(work()) {
 // The user's where none is named.
 std::string database_of(const Machine& machine);
 CacheMode cache_of(const Machine& machine);
-int jobs_of(int wanted);  // 0: one for each core
+int jobs_of(int wanted);  // 0: usual_jobs()
 Result<tune::Options> options_of(const TuneOptions& options);
 
 }  // namespace lathe

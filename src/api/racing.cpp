@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "api/schedules.h"
+#include "api/targets.h"
 #include "api/workload.h"
 #include "compiler/schedule/step.h"
 
@@ -21,21 +22,25 @@ Json default_of(const RaceRequest& request) {
   return space ? (*space)->to_json((*space)->default_config()) : Json();
 }
 
-// Successful records of this machine and code generator, one for each configuration, the best
-// first; the default schedule is among them where it is on record.
+// Those that may race: successful records of this machine and code generator.
+Result<store::Query> entrants(const RaceRequest& request) {
+  return store::Query{.workload = te::workload_key(request.workload),
+                      .target = request.target.text(),
+                      .cache_mode = request.cache_mode,
+                      .cpu = host_fingerprint().cpu(),
+                      .ok = true,
+                      .codegen_version = LATHE_TRY(codegen_version(request.target))};
+}
+
+// One for each configuration, the best first; the default schedule is among them where it is on
+// record.
 Result<std::vector<store::Record>> racers_of(store::Store& store, const RaceRequest& request,
                                              const Json& start) {
   std::vector<store::Record> records;
-  LATHE_TRY_STATUS(store.each({.workload = te::workload_key(request.workload),
-                               .target = request.target.text(),
-                               .cache_mode = request.cache_mode,
-                               .cpu = host_fingerprint().cpu(),
-                               .ok = true,
-                               .codegen_version = LATHE_TRY(codegen_version(request.target))},
-                              [&](const store::Record& record) {
-                                records.push_back(record);
-                                return true;
-                              }));
+  LATHE_TRY_STATUS(store.each(LATHE_TRY(entrants(request)), [&](const store::Record& record) {
+    records.push_back(record);
+    return true;
+  }));
   std::ranges::stable_sort(records, {}, &store::Record::standing);
   std::set<std::string> configs;
   std::erase_if(records, [&](const store::Record& record) {
@@ -76,6 +81,12 @@ Status read_again(store::Store& store, Raced& raced) {
 
 }  // namespace
 
+Result<Target> racing_target(const RaceRequest& request) {
+  LATHE_TRY_STATUS(check_timed_here(request.target));
+  const auto store = LATHE_TRY(open_existing(request.database));
+  return recorded_target(*store, LATHE_TRY(entrants(request)), request.target);
+}
+
 Result<Raced> race_best(const RaceRequest& request,
                         const std::function<void(const std::string& phase)>& listener,
                         const std::function<bool()>& stop) {
@@ -83,7 +94,7 @@ Result<Raced> race_best(const RaceRequest& request,
   const auto past = [began] {
     return std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count();
   };
-  LATHE_TRY_STATUS(check_runs_here(request.target));
+  LATHE_TRY_STATUS(check_timed_here(request.target));
   const auto store = LATHE_TRY(open_existing(request.database));
   const te::Workload workload = te::canonical(request.workload);
   Raced raced;

@@ -30,6 +30,10 @@ struct Raced {
   Traffic traffic;
 };
 
+// The request's target, or with fewer threads where programs that could race are only recorded for
+// fewer. Fails where this machine cannot time as many threads as are asked for.
+Result<Target> racing_target(const RaceRequest& request);
+
 // Races them on this machine and stores what they reached. The winner of an earlier, undisturbed
 // race, else the default schedule, keeps its place unless another is faster by more than chance
 // explains. Records of other machines and other code generators take no part; fails if none is

@@ -1,5 +1,6 @@
 #include "api/recorded_spaces.h"
 
+#include "api/targets.h"
 #include "api/workload.h"
 #include "base/file.h"
 #include "research/recorded/record.h"
@@ -38,8 +39,11 @@ Result<SpaceList> list_from(const Json& json, const std::string& target) {
   list.name = LATHE_TRY(json_string(json, "name"));
   list.flavour = LATHE_TRY(space::flavour_named(LATHE_TRY(json_string(json, "space"))));
   list.cache_mode = LATHE_TRY(json_cache_mode(json, "cache"));
-  list.target =
-      LATHE_TRY(make_target(target, static_cast<int>(LATHE_TRY(json_int(json, "threads")))));
+  const std::int64_t threads = LATHE_TRY(json_int(json, "threads"));
+  if (threads < 1 || threads > kMostThreads)
+    return fail_at("member \"threads\"", ErrorKind::kInvalidArgument,
+                   "it must be a number from 1 to {}, not {}", kMostThreads, threads);
+  list.target = LATHE_TRY(make_target(target, static_cast<int>(threads)));
   const auto workload = LATHE_TRY(make_workload(LATHE_TRY(workload_request(json))));
   auto whole =
       LATHE_TRY(space::derive_space(te::canonical(workload.definition), list.target, list.flavour));

@@ -2,12 +2,15 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <functional>
+#include <set>
 #include <utility>
 
 #include <fmt/ranges.h>
 
 #include "api/applicable.h"
 #include "api/prediction.h"
+#include "api/targets.h"
 #include "api/workload.h"
 #include "base/file.h"
 #include "base/json.h"
@@ -72,6 +75,28 @@ void add_sentence(std::string& note, const std::string& sentence) {
   note += (note.empty() ? "" : "; ") + sentence;
 }
 
+// The target with fewer threads, for each number that a run of the query's workload and caches has;
+// the most first.
+Result<std::vector<Target>> with_fewer_threads(store::Store& store, const store::Query& query,
+                                               const Target& target) {
+  std::set<int, std::greater<>> numbers;
+  for (const store::Run& run : LATHE_TRY(store.runs())) {
+    if (run.workload != query.workload || run.cache_mode != query.cache_mode) continue;
+    const auto on = parse_target(run.target);
+    if (!on || on->kind() != target.kind()) continue;
+    Target alike = target;
+    alike.as_cpu().threads = on->as_cpu().threads;
+    if (alike == *on && on->as_cpu().threads < target.as_cpu().threads)
+      numbers.insert(on->as_cpu().threads);
+  }
+  std::vector<Target> fewer;
+  for (const int threads : numbers) {
+    fewer.push_back(target);
+    fewer.back().as_cpu().threads = threads;
+  }
+  return fewer;
+}
+
 // Whether a run says that there are trials. Where there are none, they may be lost.
 Result<bool> should_have_trials(store::Store& store, const store::Query& query) {
   return std::ranges::any_of(LATHE_TRY(store.runs()), [&](const store::Run& run) {
@@ -80,25 +105,47 @@ Result<bool> should_have_trials(store::Store& store, const store::Query& query) 
   });
 }
 
+// Of this machine, else of another one.
+Result<std::optional<Applicable>> best_for(store::Store& store, store::Query query,
+                                           const te::Workload& workload, const Target& target,
+                                           PassedOver& passed) {
+  query.target = target.text();
+  query.cpu = host_fingerprint().cpu();
+  if (auto own = LATHE_TRY(best_applicable(store, query, workload, target, passed))) return own;
+  query.cpu.clear();
+  return best_applicable(store, query, workload, target, passed);
+}
+
+std::string fewer_threads_note(const Target& taken, const Target& asked) {
+  return fmt::format(
+      "nothing for {0} threads is on record; the best for {1} is taken, and runs with {1}; lathe "
+      "tune with --threads {0} finds one for {0}",
+      asked.as_cpu().threads, taken.as_cpu().threads);
+}
+
 }  // namespace
 
 Result<std::optional<Chosen>> best_record(const te::Workload& workload, const Target& target,
                                           store::Store& store, CacheMode cache_mode) {
-  store::Query query = {.workload = te::workload_key(workload),
-                        .target = target.text(),
-                        .cache_mode = cache_mode,
-                        .cpu = host_fingerprint().cpu()};
+  const store::Query query = {
+      .workload = te::workload_key(workload), .target = target.text(), .cache_mode = cache_mode};
   PassedOver passed;
-  auto best = LATHE_TRY(best_applicable(store, query, workload, target, passed));
-  query.cpu.clear();
-  if (!best) best = LATHE_TRY(best_applicable(store, query, workload, target, passed));
+  Target taken = target;
+  auto best = LATHE_TRY(best_for(store, query, workload, target, passed));
+  if (!best && target.as_cpu().threads > 1)
+    for (const Target& fewer : LATHE_TRY(with_fewer_threads(store, query, target))) {
+      if (best) break;
+      taken = fewer;
+      best = LATHE_TRY(best_for(store, query, workload, fewer, passed));
+    }
   if (best) {
-    Chosen chosen{std::move(best->trace), std::move(best->record), ""};
+    Chosen chosen{std::move(best->trace), taken, std::move(best->record), ""};
     if (!passed.records.empty())
       add_sentence(chosen.note,
                    fmt::format("{}, the fastest on record, does not apply any more; "
                                "the next that does is taken, trial {} of run {}",
                                passed.first, chosen.record->index, chosen.record->run));
+    if (taken != target) add_sentence(chosen.note, fewer_threads_note(taken, target));
     return chosen;
   }
   if (!passed.records.empty())
@@ -108,6 +155,16 @@ Result<std::optional<Chosen>> best_record(const te::Workload& workload, const Ta
                 passed.records.size(), passed.first);
   if (LATHE_TRY(should_have_trials(store, query))) LATHE_TRY_STATUS(store.check());
   return std::nullopt;
+}
+
+Result<Target> recorded_target(store::Store& store, store::Query query, const Target& target) {
+  query.target = target.text();
+  if (target.as_cpu().threads == 1 || LATHE_TRY(store.count(query)) > 0) return target;
+  for (const Target& fewer : LATHE_TRY(with_fewer_threads(store, query, target))) {
+    query.target = fewer.text();
+    if (LATHE_TRY(store.count(query)) > 0) return fewer;
+  }
+  return target;
 }
 
 namespace {
@@ -133,7 +190,7 @@ std::string flags_between(const te::Workload& workload, const Target& target, Ca
   Target alike = target;
   alike.as_cpu().threads = on->as_cpu().threads;
   if (alike != *on) add("--target '" + run.target + "'");
-  else if (target.as_cpu().threads != on->as_cpu().threads)
+  else if (target.as_cpu().threads < on->as_cpu().threads)  // fewer serve as they are
     add(fmt::format("--threads {}", on->as_cpu().threads));
   if (run.cache_mode != cache_mode) add(fmt::format("--cache {}", name_of(run.cache_mode)));
   return flags;
@@ -212,21 +269,22 @@ bool models_choose_well(const te::Workload& workload, const space::Space& space)
 Result<Chosen> analytic_default(const te::Workload& workload, const Target& target,
                                 const ScheduleRequest& request) {
   const auto space = LATHE_TRY(space_of_key(workload, target, request.flavour));
-  return Chosen{space->trace(space->default_config())};
+  return Chosen{space->trace(space->default_config()), target};
 }
 
 Result<Chosen> predicted_best(const te::Workload& workload, const Target& target,
                               const ScheduleRequest& request) {
   const auto space = LATHE_TRY(space_of_key(workload, target, request.flavour));
-  if (!models_choose_well(workload, *space)) return Chosen{space->trace(space->default_config())};
+  if (!models_choose_well(workload, *space))
+    return Chosen{space->trace(space->default_config()), target};
   PredictRequest predict = {{workload}, target, request.database, {}, {}};
   predict.options.run.flavour = request.flavour;
   predict.options.run.cache_mode = request.cache_mode;
-  return Chosen{LATHE_TRY(predict_schedule(predict)).trace};
+  return Chosen{LATHE_TRY(predict_schedule(predict)).trace, target};
 }
 
-Result<Chosen> naive_loops(const te::Workload&, const Target&, const ScheduleRequest&) {
-  return Chosen{};
+Result<Chosen> naive_loops(const te::Workload&, const Target& target, const ScheduleRequest&) {
+  return Chosen{{}, target};
 }
 
 struct NamedSource {
@@ -250,7 +308,8 @@ Result<ScheduleSource> steps_in_file(const std::string& path) {
   if (!json) return located(std::move(json).error());
   auto trace = schedule::trace_from_json(*json);
   if (!trace) return located(std::move(trace).error());
-  return [chosen = Chosen{*trace}](const te::Workload&, const Target&) { return chosen; };
+  return
+      [steps = *trace](const te::Workload&, const Target& target) { return Chosen{steps, target}; };
 }
 
 }  // namespace

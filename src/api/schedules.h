@@ -19,6 +19,9 @@ namespace lathe::api {
 // The trace to use for a workload, and how it was found.
 struct Chosen {
   schedule::Trace trace;
+  // What the program is made for: what was asked for, or that with fewer threads, as the record
+  // has.
+  Target target;
   std::optional<store::Record> record;  // of "best"
   // What the user should know about the choice; may be empty.
   std::string note;
@@ -42,9 +45,10 @@ struct ScheduleRequest {
 // one's.
 Result<std::optional<store::Record>> best_comparable(store::Store& store, store::Query query);
 
-// The best record of a workload on this machine, else on another one, that applies to it. None if
-// nothing is recorded; an error if records are there and none of them applies. The note tells of
-// those that were passed over.
+// The best record of a workload on this machine, else on another one, that applies to it. Where
+// there is none for the target's threads, records for fewer serve, first those for the most: of
+// more threads no record is taken. None if nothing is recorded; an error if records are there and
+// none of them applies. The note tells of those that were passed over, and of fewer threads.
 Result<std::optional<Chosen>> best_record(const te::Workload& workload, const Target& target,
                                           store::Store& store, CacheMode cache_mode);
 // The source that has the request's name; the error lists the known ones.
@@ -53,8 +57,13 @@ std::vector<std::string> known_sources();  // "best", "predicted", "default", "n
 // The source "best"; its error tells with which other flags the workload is recorded.
 ScheduleSource recorded_schedules(const ScheduleRequest& request);
 
+// The target with as many threads as trials of the query have, but for its own target: as many as
+// this one, else the next fewer of which there are some; this one where there are none.
+Result<Target> recorded_target(store::Store& store, store::Query query, const Target& target);
+
 // The flags with which `lathe` finds records of the same workload in another layout, on another
-// target or for other caches: "--layout free", "--threads 2 --cache cold"; "" if there are none.
+// target, for more threads or for other caches: "--layout free", "--threads 2 --cache cold"; "" if
+// there are none.
 Result<std::string> other_flags(store::Store& store, const te::Workload& workload,
                                 const Target& target, CacheMode cache_mode);
 

@@ -11,6 +11,7 @@
 #include "api/recorded_spaces.h"
 #include "api/recording.h"
 #include "api/schedules.h"
+#include "api/targets.h"
 #include "api/workload.h"
 #include "research/recorded/replay.h"
 #include "tuner/tune/proposer.h"

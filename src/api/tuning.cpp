@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "api/learning.h"
+#include "api/targets.h"
 #include "api/workload.h"
 #include "compiler/te/work.h"
 #include "tuner/space/space.h"
@@ -67,7 +68,7 @@ Result<Tuned> run_tuning(const TuneRequest& request, const TuneListener& listene
   starting.wanted = request.options.run.trials;
   say(starting, 0);
   // Checks the names before it starts anything.
-  LATHE_TRY_STATUS(check_runs_here(request.target));
+  LATHE_TRY_STATUS(check_timed_here(request.target));
   LATHE_TRY(tune::searcher_of(request.options));
   LATHE_TRY(tune::model_of(request.options));
   const auto store = LATHE_TRY(store::open_sqlite(request.database));
@@ -117,7 +118,7 @@ Result<Measurement> measure_once(const te::Workload& workload, const Target& tar
   options.min_seconds = 0.05;
   // The naive loops may take seconds a call, and such long times are steady.
   options.visits = trace.empty() ? 1 : 5;
-  LATHE_TRY_STATUS(check_runs_here(target));
+  LATHE_TRY_STATUS(check_timed_here(target));
   const auto measurer = LATHE_TRY(measure::make_measurer(te::canonical(workload), target, options));
   Measurement out;
   out.flops = te::flops(workload);

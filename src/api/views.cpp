@@ -7,14 +7,17 @@
 
 #include "api/borders.h"
 #include "api/knob_meaning.h"
+#include "api/sharing_view.h"
 #include "api/workload.h"
 #include "base/hash.h"
 #include "base/json.h"
 #include "base/known_names.h"
 #include "compiler/backends/backends.h"
 #include "compiler/ir/nest/nest.h"
+#include "compiler/sharing/sharing.h"
 #include "compiler/te/naive_nest.h"
 #include "compiler/te/parse.h"
+#include "compiler/te/work.h"
 #include "tuner/feature/feature.h"
 
 namespace lathe::api {
@@ -94,6 +97,19 @@ Result<std::string> show_flat(const ViewRequest& request) {
   return flat::print(LATHE_TRY(flat_program(request)));
 }
 
+Result<std::string> show_sharing(const ViewRequest& request) {
+  const CpuTarget& cpu = request.target.as_cpu();
+  const auto sharing = LATHE_TRY(
+      sharing::sharing_of(LATHE_TRY(flat_program(request)), cpu.threads, cpu.vector_bits / 8));
+  if (!request.json) return sharing_text(sharing);
+  Json json = {{"workload", te::workload_key(request.workload)},
+               {"target", request.target.text()},
+               {"flops", te::flops(request.workload)},
+               {"done_flops", te::done_flops(request.workload)}};
+  json.update(sharing_json(sharing));
+  return dump(json);
+}
+
 Result<std::string> show_features(const ViewRequest& request) {
   const ir::Nest nest = LATHE_TRY(scheduled_nest(request));
   return feature::context_table(ir::SizedNest(nest, {}));
@@ -114,6 +130,7 @@ constexpr View kViews[] = {
     {"trace", true, show_trace},
     {"steps", true, show_steps},
     {"flat", true, show_flat},
+    {"sharing", true, show_sharing},
     {"features", true, show_features},
 };
 
@@ -173,7 +190,15 @@ bool needs_schedule(const std::string& what) {
          });
 }
 
+bool has_json(const std::string& what) { return what == "sharing"; }
+
 Result<std::string> view(const ViewRequest& request) {
+  const bool known = is_listing(request.what) || std::ranges::any_of(kViews, [&](const View& view) {
+                       return view.name == request.what;
+                     });
+  if (known && request.json && !has_json(request.what))
+    return fail_at("--json", ErrorKind::kInvalidArgument,
+                   "--what {} is a text; --what sharing can be had as JSON", request.what);
   for (const auto& view : kViews)
     if (view.name == request.what) return view.show(request);
   if (is_listing(request.what)) return show_listing(request);

@@ -18,6 +18,7 @@ struct ViewRequest {
   Target target;
   schedule::Trace trace;  // for views that come after scheduling
   space::Flavour flavour = space::Flavour::kDefault;
+  bool json = false;  // for views that are more than a text
 };
 
 // Lowers the program under a trace.
@@ -27,6 +28,8 @@ Result<flat::Program> flat_program(const te::Workload& workload, const schedule:
 Result<std::string> view(const ViewRequest& request);
 // True if the view is of the scheduled program, so that a trace is needed.
 bool needs_schedule(const std::string& what);
+// True if it can be had as JSON.
+bool has_json(const std::string& what);
 std::string known_views();
 
 }  // namespace lathe::api

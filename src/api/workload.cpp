@@ -252,23 +252,6 @@ Result<MadeWorkload> make_workload(const WorkloadRequest& request) {
   return workload;
 }
 
-Result<Target> make_target(const std::string& text, int threads) {
-  Target target = LATHE_TRY(parse_target(text));
-  int& own = target.as_cpu().threads;
-  if (threads > 0 && text.find("threads=") != std::string::npos && own != threads)
-    return fail_at("--threads", ErrorKind::kInvalidArgument,
-                   "{} threads here, {} in the target; give one of them", threads, own);
-  if (threads < 0 || threads > kMostThreads)
-    return fail_at("--threads", ErrorKind::kInvalidArgument, "from 1 to {} threads, not {}",
-                   kMostThreads, threads);
-  if (threads > 0) own = threads;
-  return driver::resolve_target(target, backends());
-}
-
-Result<int> codegen_version(const Target& target) {
-  return LATHE_TRY(driver::backend_for(target, backends()))->version;
-}
-
 std::vector<std::pair<std::string, std::string>> names_in_records(const te::Workload& workload) {
   const te::Workload recorded = te::canonical(workload);
   std::vector<std::pair<std::string, std::string>> names;
@@ -310,21 +293,6 @@ Result<std::unique_ptr<space::Space>> space_of_key(const te::Workload& workload,
   if (space) return space;
   auto named = space::derive_space(workload, target, flavour);
   return named ? std::move(space) : std::move(named);
-}
-
-Status check_runs_here(const Target& target) {
-  const Target machine = LATHE_TRY(make_target("cpu:host", 1));
-  const CpuTarget &wanted = target.as_cpu(), &host = machine.as_cpu();
-  const char* lacks = wanted.isa != host.isa                            ? "is of another kind"
-                      : wanted.vector_bits > host.vector_bits           ? "has narrower vectors"
-                      : wanted.has_avx512_masks > host.has_avx512_masks ? "has no AVX-512"
-                      : wanted.has_fma > host.has_fma ? "has no fused multiply-add"
-                                                      : nullptr;
-  if (lacks == nullptr) return {};
-  return fail_at("--target", ErrorKind::kInvalidArgument,
-                 "programs for {} cannot be timed on this machine, which {}; lathe show and lathe "
-                 "compile --schedule default work",
-                 target.text(), lacks);
 }
 
 std::vector<OperatorFlag> operator_flags() {

@@ -58,14 +58,6 @@ std::string numerics_sentence(const te::Workload& workload, const schedule::Trac
 Result<std::unique_ptr<space::Space>> space_of_key(const te::Workload& workload,
                                                    const Target& target, space::Flavour flavour);
 
-// `threads` 0: what the text says, else 1.
-Result<Target> make_target(const std::string& text, int threads);
-// Of the back end that generates its code: times compare only between equal ones.
-Result<int> codegen_version(const Target& target);
-
-// Fails where programs for the target can be made, but not run here.
-Status check_runs_here(const Target& target);
-
 // A flag that some operator takes; the command line offers it beside its own.
 struct OperatorFlag {
   std::string name;

@@ -208,8 +208,10 @@ int perform(const Work& work) {
 
 }  // namespace
 
+std::string complaint(const std::string& sentence) { return "lathe: " + printable(sentence); }
+
 void complain(const std::string& sentence) {
-  std::fputs(("lathe: " + printable(sentence) + "\n").c_str(), stderr);
+  std::fputs((complaint(sentence) + "\n").c_str(), stderr);
 }
 
 void complain_unless_alone(const TimingClaim& claim) {

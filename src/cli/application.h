@@ -10,7 +10,9 @@ namespace lathe::cli {
 // Exit codes.
 inline constexpr int kDone = 0, kFailed = 1, kWrongUsage = 2;
 
-// Writes "lathe: SENTENCE" to standard error. If that cannot be written, nothing more can be done.
+// "lathe: SENTENCE", without what a terminal takes for commands.
+std::string complaint(const std::string& sentence);
+// Writes that to standard error. If that cannot be written, nothing more can be done.
 void complain(const std::string& sentence);
 // Complains if another process times something on this machine.
 void complain_unless_alone(const TimingClaim& claim);

@@ -1,15 +1,17 @@
-// lathe bench: times one schedule of a workload, which is checked against the reference; or serves
-// a benchmark.
+// lathe bench: times one schedule of a workload, which is checked against the reference; or runs
+// its threads' slices in turns; or serves a benchmark.
 #include <chrono>
 #include <iostream>
 #include <memory>
-#include <thread>
 
+#include "api/in_turns.h"
 #include "api/loaded_program.h"
 #include "api/tuning.h"
+#include "base/processors.h"
 #include "cli/application.h"
 #include "cli/command.h"
 #include "cli/flags.h"
+#include "cli/in_turns.h"
 #include "cli/live_line.h"
 #include "cli/progress_line.h"
 #include "cli/results.h"
@@ -22,19 +24,53 @@ struct Flags {
   api::WorkloadRequest workload;
   MachineFlags machine;
   std::string schedule = "best";
-  bool serve = false, json = false, no_check = false;
+  bool serve = false, json = false, no_check = false, in_turns = false;
   api::Checking checking() const { return no_check ? api::Checking::kSkip : api::Checking::kOnce; }
+  api::Threads who() const { return in_turns ? api::Threads::kCaller : api::Threads::kPool; }
 };
 
-Result<int> serve_program(const api::MadeWorkload& workload, const Target& target,
-                          const api::Chosen& chosen, const Flags& flags) {
-  auto loaded = LATHE_TRY(
-      api::LoadedProgram::make(workload.definition, chosen.trace, target, flags.checking()));
+Result<int> serve_program(const api::MadeWorkload& workload, const api::Chosen& chosen,
+                          const Flags& flags) {
+  auto loaded = LATHE_TRY(api::LoadedProgram::make(workload.definition, chosen.trace, chosen.target,
+                                                   flags.checking(), flags.who()));
   loaded->fill_random(1);
   Json about = {{"algorithm", algorithm_text(workload.algorithm, chosen.trace)}};
   about["error"] = chosen.record ? Json(chosen.record->numerical_error) : Json(nullptr);
-  serve(std::cin, std::cout, dump(about),
-        [&](double seconds) { return loaded->time(seconds, flags.machine.cache); });
+  serve(std::cin, std::cout, dump(about), [&](double seconds) {
+    if (!flags.in_turns) return loaded->time(seconds, flags.machine.cache);
+    return api::time_in_turns(*loaded, chosen.target.as_cpu().threads, seconds).seconds;
+  });
+  return kDone;
+}
+
+Result<int> time_in_turns(const api::MadeWorkload& workload, const Target& target,
+                          const api::Chosen& chosen, const Flags& flags) {
+  constexpr double kSeconds = 1;
+  const TimingClaim claim;
+  complain_unless_alone(claim);
+  auto loaded = LATHE_TRY(api::LoadedProgram::make(workload.definition, chosen.trace, target,
+                                                   flags.checking(), flags.who()));
+  loaded->fill_random(1);
+  const int threads = target.as_cpu().threads;
+  const api::InTurns turns = api::time_in_turns(*loaded, threads, kSeconds);
+  const double flops = te::flops(workload.definition);
+  if (flags.json) {
+    Json json = {{"workload", te::workload_key(workload.definition)},
+                 {"tensors", tensor_names(workload.definition)},
+                 {"target", target.text()},
+                 {"schedule", flags.schedule},
+                 {"cache", flags.machine.cache},
+                 {"algorithm", algorithm_text(workload.algorithm, chosen.trace)},
+                 {"seconds", turns.seconds},
+                 {"gflops", flops / turns.seconds / 1e9},
+                 {"checked", !flags.no_check}};
+    add_in_turns(json, turns);
+    fmt::print("{}\n", dump(json));
+    return kDone;
+  }
+  fmt::print("{} schedule, in turns: {}, {}, {}\n{}", flags.schedule, time_text(turns.seconds),
+             rate_text(flops, turns.seconds), flags.no_check ? "not checked" : "checked",
+             in_turns_text(turns, threads));
   return kDone;
 }
 
@@ -73,17 +109,27 @@ Result<int> perform(const Flags& flags) {
   if (flags.serve && flags.json)
     return fail_at("--json", ErrorKind::kInvalidArgument,
                    "a program that is served answers in lines of its own; leave out --json");
+  if (flags.in_turns && flags.machine.cache != CacheMode::kWarm)
+    return fail_at("--in-turns", ErrorKind::kInvalidArgument,
+                   "slices that take turns find in the caches what others left; leave out --cache "
+                   "{}",
+                   name_of(flags.machine.cache));
   const auto workload = LATHE_TRY(api::make_workload(flags.workload));
-  const Target target = LATHE_TRY(api::make_target(flags.machine.target, flags.machine.threads));
+  const Target asked = LATHE_TRY(target_of(flags.machine));
+  // What takes turns needs no more than one processor.
+  if (!flags.in_turns) LATHE_TRY_STATUS(api::check_timed_here(asked));
   const auto source =
       LATHE_TRY(api::schedule_source(schedule_request(flags.schedule, flags.machine)));
-  const auto chosen = LATHE_TRY(source(workload.definition, target));
+  const auto chosen = LATHE_TRY(source(workload.definition, asked));
+  const Target& target = chosen.target;
+  if (!flags.serve) complain(threads_line(flags.machine, asked));
   if (!chosen.note.empty()) complain(chosen.note);
-  if (flags.serve) return serve_program(workload, target, chosen, flags);
+  if (flags.serve) return serve_program(workload, chosen, flags);
+  if (flags.in_turns) return time_in_turns(workload, target, chosen, flags);
   if (flags.no_check) return time_unchecked(workload, target, chosen, flags);
   const TimingClaim claim;
   complain_unless_alone(claim);
-  const int jobs = static_cast<int>(std::max(1U, std::thread::hardware_concurrency()));
+  const int jobs = usual_jobs().number;
   const auto began = std::chrono::steady_clock::now();
   LiveLine line(stderr, [&](std::size_t) {
     const std::chrono::duration<double> past = std::chrono::steady_clock::now() - began;
@@ -134,6 +180,10 @@ Command bench_command() {
                      "\"quit\"");
             set.flag("--no-check", flags->no_check,
                      "time it without comparing its outputs with a reference answer");
+            set.flag("--in-turns", flags->in_turns,
+                     "run each thread's slice of each phase alone, one after the other on one "
+                     "processor, and add up the slowest of each phase: what --threads processors "
+                     "would take without what they share");
             set.flag("--json", flags->json, "one JSON object on standard output");
             return [flags] { return perform(*flags); };
           }};

@@ -17,7 +17,7 @@ struct Flags {
 
 Result<int> perform(const Flags& flags) {
   const auto workload = LATHE_TRY(api::make_workload(flags.workload));
-  const Target target = LATHE_TRY(api::make_target(flags.machine.target, flags.machine.threads));
+  const Target target = LATHE_TRY(target_of(flags.machine));
   const auto source = api::recorded_schedules(schedule_request("best", flags.machine));
   const auto chosen = LATHE_TRY(source(workload.definition, target));
   const store::Record& record = *chosen.record;
@@ -42,6 +42,7 @@ Result<int> perform(const Flags& flags) {
   if (record.race.peak_flops > 0)
     fmt::print("{}\n", peak_text(traffic, flops, seconds, record.race.peak_flops));
   if (traffic.bytes > 0) fmt::print("memory: {}\n", traffic_text(traffic, seconds));
+  if (const std::string called = called_text(record); !called.empty()) fmt::print("{}\n", called);
   if (const std::string note = race_note(record); !note.empty()) fmt::print("{}\n", note);
   fmt::print("{}",
              printable(fmt::format("trial {} of run {}, {}, on {}\nschedule: {}\n{}", record.index,

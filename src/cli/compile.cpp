@@ -22,10 +22,10 @@ struct Flags {
 
 Result<int> perform(const Flags& flags) {
   const auto workload = LATHE_TRY(api::make_workload(flags.workload));
-  const Target target = LATHE_TRY(api::make_target(flags.machine.target, flags.machine.threads));
+  const Target asked = LATHE_TRY(target_of(flags.machine));
   const auto source =
       LATHE_TRY(api::schedule_source(schedule_request(flags.schedule, flags.machine)));
-  const auto chosen = LATHE_TRY(source(workload.definition, target));
+  const auto chosen = LATHE_TRY(source(workload.definition, asked));
   if (!chosen.note.empty()) complain(chosen.note);
   const auto began = std::chrono::steady_clock::now();
   LiveLine line(stderr, [&](std::size_t) {
@@ -33,10 +33,11 @@ Result<int> perform(const Flags& flags) {
     return fmt::format("building and checking the {} schedule, {}", flags.schedule,
                        duration_text(past.count()));
   });
-  const auto files = api::write_artifact(workload.definition, chosen.trace, target,
+  const auto files = api::write_artifact(workload.definition, chosen.trace, chosen.target,
                                          {flags.output, flags.name, flags.checking()});
   line.finish();
   if (!files) return std::unexpected(files.error());
+  if (chosen.target == asked) complain(threads_line(flags.machine, asked));
   if (!files->checked.done && !files->checked.skipped)
     complain("the program " + files->checked.sentence);
   fmt::print("{}\n{}\n{}\n", files->library, files->header, files->example);

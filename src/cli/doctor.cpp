@@ -32,10 +32,11 @@ void print(const api::Check& check) {
 }
 
 Result<int> perform(const Flags& flags) {
-  const Target target = LATHE_TRY(api::make_target(flags.machine.target, flags.machine.threads));
+  const Target target = LATHE_TRY(target_of(flags.machine));
   const TimingClaim claim;
   complain_unless_alone(claim);
-  const auto checks = api::examine(target, flags.machine.database);
+  const auto checks =
+      api::examine(target, threads_line(flags.machine, target), flags.machine.database);
   Json json = Json::array();
   for (const api::Check& check : checks) {
     if (!flags.json) print(check);

@@ -54,7 +54,23 @@ void add_database_flag(FlagSet& flags, std::string& database) {
 
 void add_target_flags(FlagSet& flags, MachineFlags& machine) {
   flags.text("--target", machine.target, "TARGET", "cpu:MCPU[,+feature...][;threads=N]");
-  flags.whole("--threads", machine.threads, 1, kMostThreads, "threads of the program (default 1)");
+  flags.whole("--threads", machine.threads, 1, kMostThreads,
+              "threads of the program (default: for cpu:host the physical cores of one NUMA node "
+              "that this process may use, fewer where OMP_NUM_THREADS or the quota of a container "
+              "says less; 1 for any other target)");
+}
+
+Result<Target> target_of(const MachineFlags& machine) {
+  return api::make_target(machine.target, machine.threads);
+}
+
+std::string threads_line(const MachineFlags& machine, const Target& target) {
+  return api::threads_sentence(machine.target, machine.threads, target);
+}
+
+std::string fewer_threads_line(const Target& asked, const Target& taken) {
+  return fmt::format("nothing for {} threads is on record; what is for {} is taken",
+                     asked.as_cpu().threads, taken.as_cpu().threads);
 }
 
 void add_cache_flag(FlagSet& flags, MachineFlags& machine) {

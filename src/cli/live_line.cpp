@@ -45,6 +45,12 @@ void LiveLine::finish() {
   std::fflush(out_);
 }
 
+void LiveLine::above(const std::string& line) {
+  const std::lock_guard lock(printing_);
+  std::fputs(((terminal_ ? "\r\x1b[K" : "") + line + "\n").c_str(), out_);
+  std::fflush(out_);
+}
+
 void LiveLine::loop() {
   const auto period = std::chrono::milliseconds(terminal_ ? 120 : 1800);
   std::unique_lock lock(mutex_);
@@ -60,9 +66,10 @@ void LiveLine::loop() {
 
 // The cursor waits at the beginning of the line, so that the next line covers what a terminal
 // echoes (^C). Errors of printing are ignored: the work goes on without its line.
-void LiveLine::show() const {
+void LiveLine::show() {
   const std::size_t columns = terminal_ ? columns_of(out_) : std::string::npos;
   const std::string text = cut(text_(columns), columns);
+  const std::lock_guard lock(printing_);
   std::fputs(terminal_ ? ("\r" + text + "\x1b[K\r").c_str() : (text + "\n").c_str(), out_);
   std::fflush(out_);
 }

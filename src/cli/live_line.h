@@ -21,16 +21,19 @@ class LiveLine {
   // Prints from a thread of its own, so that the line goes on whatever the caller does.
   LiveLine(std::FILE* out, Text text);
   ~LiveLine() { finish(); }
+  // Prints a line above it, which stays.
+  void above(const std::string& line);
   // Removes the line; nothing is printed afterwards.
   void finish();
 
  private:
   void loop();
-  void show() const;
+  void show();
 
   std::FILE* out_;
   const Text text_;
   const bool terminal_;
+  std::mutex printing_;
   std::mutex mutex_;
   std::condition_variable wake_;
   bool done_ = false;

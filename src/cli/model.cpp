@@ -1,9 +1,9 @@
 // lathe model: trains global models on records, and judges them by records.
 #include <cmath>
 #include <memory>
-#include <thread>
 
 #include "api/learning.h"
+#include "base/processors.h"
 #include "cli/application.h"
 #include "cli/command.h"
 #include "cli/flags.h"
@@ -22,7 +22,7 @@ struct Flags {
 
 void add_learning_flags(FlagSet& set, Flags& flags) {
   tune::Options& options = flags.learn().options;
-  options.run.jobs = static_cast<int>(std::max(1U, std::thread::hardware_concurrency()));
+  options.run.jobs = usual_jobs().number;
   set.repeated("--from", flags.learn().databases, "DB", "database of records; once for each");
   add_database_flag(set, flags.database);
   set.text("--target", flags.learn().target, "TARGET",

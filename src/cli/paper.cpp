@@ -5,11 +5,11 @@
 #include <mutex>
 #include <optional>
 #include <set>
-#include <thread>
 
 #include "api/report/report.h"
 #include "api/schedules.h"
 #include "base/file.h"
+#include "base/processors.h"
 #include "cli/application.h"
 #include "cli/command.h"
 #include "cli/flags.h"
@@ -29,7 +29,7 @@ namespace {
 struct Flags {
   std::string figure, spaces = "bench/spaces", output = "docs/paper", database;
   paper::Settings settings;
-  int jobs = static_cast<int>(std::max(1U, std::thread::hardware_concurrency()));
+  int jobs = usual_jobs().number;
 };
 
 // How far the runs are.

@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "base/split.h"
+#include "cli/application.h"
 #include "cli/interrupt.h"
 #include "cli/results.h"
 
@@ -105,6 +106,9 @@ ProgressLine::ProgressLine(std::FILE* out, Subject subject)
       line_(out, [this](std::size_t columns) { return text(columns); }) {}
 
 void ProgressLine::update(const tune::Progress& progress, double peak) {
+  const bool begun = progress.phase != tune::Phase::kStarting || !progress.doing.empty();
+  if (begun && !subject_.first.empty())
+    std::call_once(said_, [this] { line_.above(complaint(subject_.first)); });
   const std::lock_guard lock(mutex_);
   progress_ = progress;
   peak_ = peak;

@@ -15,6 +15,8 @@ struct Subject {
   std::string label;  // "C6, 2 threads"; left out where there is no room
   // Of the workload: as papers count them, and those that must be done.
   double flops = 0, done_flops = 0;
+  // What is said once, when the run has begun; empty: nothing.
+  std::string first;
 };
 // Describes a workload in the user's words, cut to some 30 characters.
 std::string label_of(const std::string& workload, const Target& target);
@@ -39,6 +41,7 @@ class ProgressLine {
   std::string text(std::size_t columns);
 
   const Subject subject_;
+  std::once_flag said_;
   std::mutex mutex_;
   tune::Progress progress_;
   double peak_ = 0;

@@ -2,9 +2,9 @@
 #include <cmath>
 #include <memory>
 #include <mutex>
-#include <thread>
 
 #include "api/racing.h"
+#include "base/processors.h"
 #include "cli/application.h"
 #include "cli/command.h"
 #include "cli/flags.h"
@@ -19,7 +19,7 @@ namespace {
 struct Flags {
   api::WorkloadRequest workload;
   MachineFlags machine;
-  int count = 6, jobs = static_cast<int>(std::max(1U, std::thread::hardware_concurrency()));
+  int count = 6, jobs = usual_jobs().number;
   double seconds = 30;
   bool json = false;
 };
@@ -57,6 +57,8 @@ void print_text(const api::Raced& raced) {
     fmt::print("best: {}, {}, {}\nmemory: {}\n", time_text(best), rate_text(raced.flops, best),
                peak_text(raced.traffic, raced.flops, best, raced.peak_flops),
                traffic_text(raced.traffic, best));
+  if (const std::string called = called_text(raced.records.front()); !called.empty())
+    fmt::print("{}\n", called);
 }
 
 void print_json(const api::Raced& raced) {
@@ -76,14 +78,15 @@ void print_json(const api::Raced& raced) {
 
 Result<int> perform(const Flags& flags) {
   const auto workload = LATHE_TRY(api::make_workload(flags.workload));
-  api::RaceRequest request{
-      .workload = workload.definition,
-      .target = LATHE_TRY(api::make_target(flags.machine.target, flags.machine.threads)),
-      .database = flags.machine.database,
-      .cache_mode = flags.machine.cache,
-      .count = flags.count,
-      .seconds = flags.seconds,
-      .jobs = flags.jobs};
+  api::RaceRequest request{.workload = workload.definition,
+                           .target = LATHE_TRY(target_of(flags.machine)),
+                           .database = flags.machine.database,
+                           .cache_mode = flags.machine.cache,
+                           .count = flags.count,
+                           .seconds = flags.seconds,
+                           .jobs = flags.jobs};
+  const Target asked = request.target;
+  request.target = LATHE_TRY(api::racing_target(request));
   const TimingClaim claim;
   complain_unless_alone(claim);
   catch_interrupts();
@@ -94,9 +97,15 @@ Result<int> perform(const Flags& flags) {
     const std::lock_guard lock(mutex);
     return cut(label + ": " + (interrupted() ? "stopping" : phase), columns);
   });
+  std::once_flag said;
   const auto raced = api::race_best(
       request,
       [&](const std::string& now) {
+        std::call_once(said, [&] {
+          line.above(complaint(threads_line(flags.machine, asked)));
+          if (request.target != asked)
+            line.above(complaint(fewer_threads_line(asked, request.target)));
+        });
         const std::lock_guard lock(mutex);
         phase = now;
       },

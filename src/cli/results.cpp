@@ -93,6 +93,20 @@ std::string race_note(const store::Record& record) {
          "repeats it";
 }
 
+std::string called_text(const store::Record& record) {
+  const store::RaceNote& race = record.race;
+  if (!record.raced || race.after_1ms <= 0 || race.after_20ms <= 0) return "";
+  std::string out = fmt::format("called after a pause: {} after 1 ms, {} after 20 ms",
+                                time_text(race.after_1ms), time_text(race.after_20ms));
+  constexpr double kShown = 0.005;
+  if (race.lost >= kShown)
+    out += fmt::format(
+        "; the scheduler took {:.0f} % of its calls' time in the race, which does "
+        "not count",
+        100 * race.lost);
+  return out;
+}
+
 std::string counted(std::int64_t count, const std::string& noun) {
   return fmt::format("{} {}{}", count, noun, count == 1 ? "" : "s");
 }
@@ -141,6 +155,9 @@ Json short_json(const store::Record& r, double flops) {
                       {"peak_gflops", r.race.peak_flops / 1e9},
                       {"sentinel", r.race.sentinel_seconds},
                       {"disturbed", r.race.disturbed},
+                      {"after_1ms", r.race.after_1ms},
+                      {"after_20ms", r.race.after_20ms},
+                      {"lost", r.race.lost},
                       {"time", r.race.time}};
     json["dropped_early"] = r.dropped_early;
     json["spills"] = r.spills;
@@ -279,6 +296,8 @@ std::string text_of(const api::Tuned& tuned) {
   if (tuned.peak_flops > 0)
     out += ", " + peak_text(tuned.traffic, s.flops, s.best_seconds(), tuned.peak_flops);
   if (tuned.traffic.bytes > 0) out += "\nmemory: " + traffic_text(tuned.traffic, s.best_seconds());
+  if (const std::string called = called_text(s.best); !called.empty() && !tuned.replayed)
+    out += "\n" + called;
   if (const std::string note = race_text(s); !note.empty()) out += "\n" + note;
   return out + fmt::format("\nschedule: {}\n",
                            tuned.config.empty() ? schedule_text(s.best.config) : tuned.config);

@@ -27,6 +27,8 @@ inline constexpr double kMostShare = 1.01;
 void add_traffic(Json& json, const api::Traffic& traffic, double seconds);
 // What remains open after a race on a disturbed machine; empty if there was none.
 std::string race_note(const store::Record& record);
+// What callers get that do not call again at once; empty: that was not measured.
+std::string called_text(const store::Record& record);
 std::string counted(std::int64_t count, const std::string& noun);  // "1 trial", "12 trials"
 
 // For a replay, leaves out all that another run of the same command would tell differently.

@@ -13,14 +13,16 @@ struct Flags {
   api::WorkloadRequest workload;
   MachineFlags machine;
   std::string what = "expression", schedule = "default";
+  bool json = false;
 };
 
 Result<int> perform(const Flags& flags) {
   auto workload = LATHE_TRY(api::make_workload(flags.workload));
   api::ViewRequest request;
   request.what = flags.what;
-  request.target = LATHE_TRY(api::make_target(flags.machine.target, flags.machine.threads));
+  request.target = LATHE_TRY(target_of(flags.machine));
   request.flavour = flags.machine.space;
+  request.json = flags.json;
   if (!api::needs_schedule(flags.what) && flags.schedule.ends_with(".json"))
     return fail_at("--trace", ErrorKind::kInvalidArgument,
                    "--what {} shows no schedule; --what scheduled applies these steps", flags.what);
@@ -30,6 +32,7 @@ Result<int> perform(const Flags& flags) {
     auto chosen = LATHE_TRY(source(workload.definition, request.target));
     if (!chosen.note.empty()) complain(chosen.note);
     request.trace = std::move(chosen.trace);
+    request.target = std::move(chosen.target);
   }
   request.workload = std::move(workload.definition);
   std::string text = LATHE_TRY(api::view(request));
@@ -50,6 +53,8 @@ Command show_command() {
             add_database_flag(set, flags->machine.database);
             add_space_flag(set, flags->machine);
             add_cache_flag(set, flags->machine);
+            set.flag("--json", flags->json,
+                     "one JSON object on standard output, of --what sharing");
             return [flags] { return perform(*flags); };
           }};
 }

@@ -2,10 +2,10 @@
 // them without hardware.
 #include <cmath>
 #include <memory>
-#include <thread>
 
 #include "api/recorded_spaces.h"
 #include "base/file.h"
+#include "base/processors.h"
 #include "cli/application.h"
 #include "cli/command.h"
 #include "cli/flags.h"
@@ -20,7 +20,7 @@ namespace {
 
 struct Flags {
   std::string file, target = "cpu:host", output, database, config;
-  int jobs = static_cast<int>(std::max(1U, std::thread::hardware_concurrency()));
+  int jobs = usual_jobs().number;
   bool json = false;
 };
 
@@ -68,9 +68,11 @@ Result<int> record(const Flags& flags) {
   const TimingClaim claim;
   complain_unless_alone(claim);
   catch_interrupts();
+  const int threads = request.list.target.as_cpu().threads;
   ProgressLine line(stderr, {label_of(request.list.name, request.list.target),
                              te::flops(request.list.space->workload()),
-                             te::done_flops(request.list.space->workload())});
+                             te::done_flops(request.list.space->workload()),
+                             threads_text({threads, "as the list says"})});
   const auto recorded = api::record_space(
       request,
       [&](const tune::Progress& progress, double peak) {

@@ -96,12 +96,14 @@ Result<std::string> nothing_to_list(store::Store& store, const te::Workload& wor
 Result<int> perform(const Flags& flags) {
   if (api::names_no_workload(flags.workload)) return list_workloads(flags);
   const auto workload = LATHE_TRY(api::make_workload(flags.workload));
-  const Target target = LATHE_TRY(api::make_target(flags.machine.target, flags.machine.threads));
+  const Target asked = LATHE_TRY(target_of(flags.machine));
   const auto store = LATHE_TRY(api::open_existing(flags.machine.database));
   const double flops = te::flops(workload.definition);
   store::Query query = {.workload = te::workload_key(workload.definition),
-                        .target = target.text(),
                         .cache_mode = flags.machine.cache};
+  const Target target = LATHE_TRY(api::recorded_target(*store, query, asked));
+  if (target != asked) complain(fewer_threads_line(asked, target));
+  query.target = target.text();
   if (flags.failed) query.ok = false;
   std::vector<store::Record> records;
   LATHE_TRY_STATUS(store->each(query, [&](const store::Record& record) {

@@ -1,10 +1,10 @@
 // lathe tune: searches for the fastest program of a workload.
 #include <chrono>
 #include <memory>
-#include <thread>
 
 #include "api/recorded_spaces.h"
 #include "api/tuning.h"
+#include "base/processors.h"
 #include "cli/application.h"
 #include "cli/command.h"
 #include "cli/flags.h"
@@ -100,6 +100,7 @@ Result<int> predict(const api::TuneRequest& request, const Flags& flags) {
   const auto predicted = LATHE_TRY(api::predict_schedule(
       {request.task, request.target, request.database, request.global_model, request.options}));
   const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - began;
+  complain(threads_line(flags.machine, request.target));
   if (flags.json) {
     Json json = to_json(predicted);
     json["workload"] = te::workload_key(request.task.workload);
@@ -117,7 +118,7 @@ Result<int> perform(const Flags& flags) {
   if (!flags.replay.empty()) return replay(flags);
   auto workload = LATHE_TRY(api::make_workload(flags.workload));
   api::TuneRequest request;
-  request.target = LATHE_TRY(api::make_target(flags.machine.target, flags.machine.threads));
+  request.target = LATHE_TRY(target_of(flags.machine));
   request.database = flags.machine.database;
   request.options = flags.options;
   request.global_model = flags.global_model;
@@ -130,7 +131,7 @@ Result<int> perform(const Flags& flags) {
   catch_interrupts();
   const te::Workload& program = request.task.workload;
   ProgressLine line(stderr, {label_of(flags.workload.text, request.target), te::flops(program),
-                             te::done_flops(program)});
+                             te::done_flops(program), threads_line(flags.machine, request.target)});
   const auto tuned = api::run_tuning(
       request,
       [&](const tune::Progress& progress, double peak) {
@@ -147,8 +148,7 @@ Result<int> perform(const Flags& flags) {
 Command tune_command() {
   return {"tune", "search for the fastest program of a workload", [](FlagSet& set) -> Work {
             auto flags = std::make_shared<Flags>();
-            flags->options.run.jobs =
-                static_cast<int>(std::max(1U, std::thread::hardware_concurrency()));
+            flags->options.run.jobs = usual_jobs().number;
             add_workload_flags(set, flags->workload);
             add_field_flags(set, flags->options, tune::Heading::kNone);
             set.text("--global-model", flags->global_model, "FILE",

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """The records that come with bench/ can be imported, and each is the best of its workload then: a
-schedule that still applies.
+schedule that still applies, also where there are more threads than it has.
 
 Usage: records.py FOLDER LATHE
 """
@@ -30,7 +30,26 @@ def check(lathe, file, db):
         if best["trace"] != line["trace"]:
             raise ValueError(f"another schedule is the best of {line['workload']}")
         run(lathe, "show", *words, "--schedule", "best", "--what", "scheduled", "--db", db)
+    for line in lines[::10]:
+        check_for_more_threads(lathe, line, lines, db)
     return len(lines)
+
+
+def threads_of(line):
+    return int(line["target"].rpartition("threads=")[2])
+
+
+def check_for_more_threads(lathe, line, lines, db):
+    """On 64 threads that for most threads serves, with as many as it has."""
+    kind = line["target"].rpartition(";")[0]
+    same = [other for other in lines
+            if all(other[name] == line[name] for name in ("workload", "cache"))
+            and other["target"].startswith(kind + ";")]
+    most = max(same, key=threads_of)
+    found = json.loads(run(lathe, "best", line["workload"], "--target", kind, "--threads", "64",
+                           "--cache", line["cache"], "--json", "--db", db))
+    if (found["target"], found["trace"]) != (most["target"], most["trace"]):
+        raise ValueError(f"on 64 threads another schedule is the best of {line['workload']}")
 
 
 def main():

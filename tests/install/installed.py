@@ -53,7 +53,7 @@ def main():
         # With CMake: a kernel that the models choose, then the best of records; a library that
         # tunes, with sizes of its own.
         product = ["C[i,j] = sum(k) A[k,i] * B[k,j]", "--shape", "A=67,48", "--shape", "B=67,31"]
-        run(tree / "bin/lathe", "tune", *product, "--trials", "4", env=home)
+        run(tree / "bin/lathe", "tune", *product, "--trials", "4", "--threads", "1", env=home)
         records = folder / "product.jsonl"
         records.write_text(run(tree / "bin/lathe", "export", env=home))
         for options in ([], [f"-DPRODUCT_RECORDS={records}"]):
@@ -63,6 +63,10 @@ def main():
             run("cmake", "--build", folder / "cmake", env=home)
             print(run(folder / "cmake/call_product"), end="")
         print(run(folder / "cmake/call_kernel"), end="")
+        for kernel, threads in (("product", "1 thread"), ("kernel", "2 threads")):
+            header = (folder / f"cmake/{kernel}.h").read_text()
+            if f"NULL: up to {threads}," not in header:
+                sys.exit(f"the header of {kernel} does not tell of {threads}")
         for sizes in ([64, 32, 31, 8], [1, 13, 7, 4]):
             print(run(folder / "cmake/dense", *sizes, env=home), end="")
         # What is linked with the archive finds the helpers by the command on the PATH.

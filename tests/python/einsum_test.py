@@ -2,6 +2,7 @@
 
 import os
 import random
+import unittest.mock
 
 import lathe
 import numpy as np
@@ -164,6 +165,31 @@ class Einsum(Case):
         with lathe.tuning(trials=4, seconds=None, options=FEW, database=path):
             lathe.einsum("ij,jk->ik", a, b)
         self.assertTrue(os.path.exists(path))
+
+    def test_small_work_has_fewer_threads(self) -> None:
+        with unittest.mock.patch("lathe._einsum.threads_of", lambda given: given or 4):
+            for rows, asked, used in ((51, None, 1), (301, None, 3), (701, None, 4), (52, 3, 3),
+                                      (702, 1, 1)):
+                a, b = floats(rows, 20), floats(20, 50, seed=1)
+                for _ in range(3):  # the long way, then the short one
+                    told = {} if asked is None else {"threads": asked}
+                    self.assert_near(lathe.einsum("ij,jk->ik", a, b, **told), a @ b)
+                program = list(lathe._einsum._programs.values())[-1]
+                self.assertEqual(program.kernel.threads, used, (rows, asked))
+
+    def test_records_of_more_threads_than_small_work_needs_serve(self) -> None:
+        a, b = floats(9, 24), floats(24, 10, seed=1)
+        path = os.environ["LATHE_DB"]
+        os.environ["LATHE_DB"] = os.path.join(folder(), "more.db")
+        try:
+            kernel = lathe.tune("Y[d0,d2] = sum(d1) X0[d0,d1] * X1[d1,d2]", X0=a, X1=b, trials=4,
+                                options=FEW)
+            self.assert_near(lathe.einsum("ij,jk->ik", a, b), a @ b)
+            program = list(lathe._einsum._programs.values())[-1]
+            self.assertEqual(program.kernel.trace, kernel.trace)
+            self.assertEqual(program.kernel.threads, kernel.threads)
+        finally:
+            os.environ["LATHE_DB"] = path
 
     def test_tuned_and_kept(self) -> None:
         a, b = floats(19, 23), floats(19, 11, 23, seed=1)

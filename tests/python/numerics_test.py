@@ -120,7 +120,17 @@ class Words(Case):
             self.assert_near(short("ik,jk->ij", a, a, numerics=level), factor * (a @ a.T))
         self.assert_near(short("ik,jk->ij", a, a), a @ a.T)
         self.assertEqual(called, [])
-        for named in ({"numerics": "componentwise"}, {"numerics": 3}, {"threads": 2}):
+        kernel = lathe.compile("C[i,j] = sum(k) A[i,k] * B[j,k] * 5", A=a, B=a)
+        short.remember("ik,jk->ij", (a, a), None, kernel, [[0, 1], [0, 1]], 2)
+        self.assert_near(short("ik,jk->ij", a, a, threads=2), 5 * (a @ a.T))
+        self.assert_near(short("ik,jk->ij", a, a, threads=None), a @ a.T)
+        out = np.empty((5, 5), "f4")
+        short("ik,jk->ij", a, a, threads=2, numerics=None, out=out)
+        self.assert_near(out, 5 * (a @ a.T))
+        self.assertEqual(called, [])
+        for named in ({"numerics": "componentwise"}, {"numerics": 3}, {"threads": 3},
+                      {"threads": 0}, {"threads": True}, {"threads": 1 << 70}, {"threads": "2"},
+                      {"threads": 2, "numerics": "local"}, {"threads": 2, "optimize": True}):
             short("ik,jk->ij", a, a, **named)
             self.assertEqual(called.pop(), named)
 

@@ -3,15 +3,18 @@
 import os
 import random
 import unittest
+import unittest.mock
 import warnings
 
 import lathe
 import torch
+from lathe._tune import machine_of
 from support import Case, floats, folder, main
 from torch import nn
 from torch._inductor.select_algorithm import extern_kernels
 
 import lathe.torch  # isort: skip
+from lathe.torch._measure import best_kernel  # isort: skip
 
 ROUNDS = 40 if os.environ.get("LATHE_TEST_LONG") else 8
 ALWAYS = {"always": True}
@@ -362,6 +365,21 @@ class Backend(Case):
         with torch.no_grad():
             fast = compiled(model, database=database)
             self.assert_near(fast(x), model(x))
+
+    def test_a_record_of_fewer_threads_is_timed(self) -> None:
+        model = nn.Sequential(nn.Linear(37, 41), nn.ReLU()).eval()
+        inputs = torch.rand(5, 37)
+        path = os.path.join(folder(), "fewer.db")
+        lathe.torch.tune(model, inputs, seconds=2, database=path, progress=False)
+        with torch.no_grad():
+            workload = lathe.torch._groups_in(model, inputs, None)[0].workload
+        for faster in (1, 2):
+            def time(kernel: lathe.Kernel, *, seconds: float, faster: int = faster) -> float:
+                return 1.0 if kernel.threads == faster else 2.0
+
+            with unittest.mock.patch.object(lathe.Kernel, "time", time):
+                self.assertEqual(best_kernel(workload, machine_of(2, path)).threads, faster)
+        self.assertEqual(best_kernel(workload, machine_of(1, path)).threads, 1)
 
     def test_tunes_what_a_model_contains(self) -> None:
         model = nn.Sequential(nn.Linear(24, 24), nn.ReLU(), nn.Linear(24, 24), nn.ReLU()).eval()

@@ -1,5 +1,7 @@
 """Runs of the tuner: what they return, keep and refuse, and how they end."""
 
+import contextlib
+import io
 import json
 import os
 import signal
@@ -8,6 +10,7 @@ import sys
 import textwrap
 import threading
 import time
+import warnings
 
 import lathe
 import numpy as np
@@ -140,6 +143,80 @@ def run_python(code: str, **more) -> subprocess.CompletedProcess:
     words = [sys.executable, "-c", textwrap.dedent(code)]
     here = os.path.dirname(os.path.abspath(__file__))
     return subprocess.run(words, cwd=here, capture_output=True, text=True, timeout=120, **more)
+
+
+class Threads(Case):
+    """How many a kernel uses."""
+
+    A, B = (31, 64), (64, 29)
+
+    def setUp(self) -> None:
+        before = os.environ.pop("OMP_NUM_THREADS", None)
+        if before is not None:
+            self.addCleanup(os.environ.__setitem__, "OMP_NUM_THREADS", before)
+        self.addCleanup(os.environ.pop, "OMP_NUM_THREADS", None)
+
+    def compiled(self, **more) -> lathe.Kernel:
+        return lathe.compile(PRODUCT, A=self.A, B=self.B, **more)
+
+    def test_by_default(self) -> None:
+        usual, why = lathe._native.Machine.usual_threads()
+        self.assertLessEqual(usual, len(os.sched_getaffinity(0)))
+        self.assertIn("this process may use", why)
+        self.assertEqual(self.compiled(schedule="default", check=False).threads, usual)
+        self.assertEqual(self.compiled(schedule="default", check=False, threads=3).threads, 3)
+        two = self.compiled(schedule="default", check=False, threads=np.int64(2))
+        self.assertEqual(two.threads, 2)
+        os.environ["OMP_NUM_THREADS"] = "1"
+        self.assertEqual(self.compiled(schedule="default", check=False).threads, 1)
+        for value in ("abc", "0", "", "1000"):
+            os.environ["OMP_NUM_THREADS"] = value
+            self.assertEqual(self.compiled(schedule="default", check=False).threads, usual, value)
+
+    def test_what_is_no_number_is_refused(self) -> None:
+        a = floats(5, 5)
+        for wrong in (0, -1, 1025, "two", True, 1.5, [1]):
+            part = f"threads is {wrong!r}; give a number from 1 to 1024"
+            for work in (
+                lambda: lathe.tune(PRODUCT, A=a, B=a, threads=wrong),
+                lambda: lathe.compile(PRODUCT, A=a, B=a, threads=wrong),
+                lambda: lathe.Search(PRODUCT, A=a, B=a, threads=wrong),
+                lambda: lathe.einsum("ij,jk->ik", a, a, threads=wrong),
+            ):
+                self.refused(part, work)
+        many = len(os.sched_getaffinity(0)) + 1
+        self.refused(f"{many} threads cannot be timed on the ",
+                     lambda: lathe.tune(PRODUCT, A=a, B=a, threads=many))
+        self.assertEqual(self.compiled(schedule="default", check=False, threads=many).threads, many)
+
+    def test_records_of_fewer_serve(self) -> None:
+        path = os.path.join(folder(), "fewer.db")
+        tuned = lathe.tune(PRODUCT, A=self.A, B=self.B, trials=4, options=FEW, threads=1,
+                           database=path)
+        with self.assertWarnsRegex(UserWarning, "nothing for 5 threads is on record; the best for "
+                                                "1 is taken, and runs with 1"):
+            kernel = self.compiled(threads=5, database=path)
+        self.assertEqual((kernel.threads, kernel.trace), (1, tuned.trace))
+        self.assertEqual(kernel.seconds, tuned.seconds)
+        self.assertEqual(len(kernel.records), 4)
+        a, b = floats(*self.A), floats(*self.B, seed=1)
+        self.assert_near(kernel(a, b), a @ b)
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            self.assertEqual(self.compiled(threads=1, database=path).threads, 1)
+        saved = os.path.join(folder(), "fewer.so")
+        kernel.save(saved)
+        self.assertEqual(lathe.load(saved).threads, 1)
+
+    def test_the_first_line_tells_them(self) -> None:
+        shown = io.StringIO()
+        with contextlib.redirect_stderr(shown):
+            lathe.tune("C[i] = A[i] * 3", A=(7,), trials=2, options=FEW, threads=1, progress=True)
+        self.assertTrue(shown.getvalue().startswith("lathe: 1 thread: as was asked for\n"))
+        os.environ["OMP_NUM_THREADS"] = "1"
+        with contextlib.redirect_stderr(shown):
+            lathe.tune("C[i] = A[i] * 3", A=(7,), trials=2, options=FEW, progress=True)
+        self.assertIn("lathe: 1 thread: ", shown.getvalue()[10:])
 
 
 class Interpreters(Case):

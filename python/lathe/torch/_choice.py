@@ -17,10 +17,10 @@ from torch._inductor.exc import (  # type: ignore[import-not-found, unused-ignor
 
 from .._errors import Error, is_of_files
 from .._kernel import Kernel
-from .._tune import compile_workload, machine_of
+from .._tune import machine_of
 from . import _match, _tuning
 from ._constants import Constants, placeholders, weights_of
-from ._measure import Verdicts, beats_inductor, compiled, seconds_of
+from ._measure import Verdicts, beats_inductor, best_kernel, compiled, seconds_of
 from ._operators import Placed
 
 #: How much faster a whole graph must be than Inductor's to be taken.
@@ -90,7 +90,8 @@ def _faster(groups: list[_match.Group], machine: Any, always: bool) -> dict[str,
             continue
         seen.add(key)
         try:
-            kernel = compile_workload(group.workload, None, machine)
+            kernel = best_kernel(group.workload, machine)
+            kernel._use_threads_of_torch()  # as where it is placed
             if always or beats_inductor(group, kernel, machine.threads, verdicts):
                 faster[key] = kernel
         except Error as error:

@@ -12,8 +12,11 @@ from typing import Any
 
 import torch  # type: ignore[import-not-found, unused-ignore]
 
+from .. import _native
 from .._cache import own_cache
+from .._errors import Error, is_of_files
 from .._kernel import Kernel
+from .._tune import compile_workload
 from ._match import Group
 from ._operators import Placed
 
@@ -55,6 +58,26 @@ def seconds_of(calls: list[Callable[[], Any]], budget: float = 0.3) -> list[floa
                 call()
             kept.append((time.perf_counter() - begin) / count)
     return [statistics.median(kept) for kept in times]
+
+
+def best_kernel(workload: _native.Workload, machine: _native.Machine) -> Kernel:
+    """The best on record, else the predicted one.
+
+    Where there is only a record for fewer threads, the predicted one for all of them is timed in
+    turns with it, and the faster is taken.
+    """
+    kernel = compile_workload(workload, None, machine)
+    if kernel.threads >= machine.threads:
+        return kernel
+    try:
+        other = Kernel._compiled(workload, "predicted", machine, True)
+    except Error as error:
+        if is_of_files(error):
+            raise
+        return kernel
+    turns = [(kernel.time(seconds=0.01), other.time(seconds=0.01)) for _ in range(3)]
+    mine, theirs = (statistics.median(times) for times in zip(*turns))
+    return kernel if mine <= theirs else other
 
 
 def _random(node: Any) -> Any:

@@ -52,6 +52,8 @@ def _define(kernel: Kernel, name: str, frozen: bool) -> Any:
     shape, dtype = kernel.outputs[0].shape, getattr(torch, _DTYPES[kernel.outputs[0].dtype])
     variable = [n for n, tensor in enumerate(kernel.inputs) if not tensor.constant]
     packed = False
+    # Two sets of threads that wait by spinning would take each other's processors.
+    kernel._use_threads_of_torch()
     _kernels[name] = kernel
 
     def compute(*tensors: Any) -> Any:

@@ -10,9 +10,10 @@ import torch  # type: ignore[import-not-found, unused-ignore]
 
 from .. import _native
 from .._errors import Error, is_of_files
-from .._tune import _options, compile_workload, tune_workload
+from .._tune import _options, tune_workload
 from . import _match
 from ._constants import Constants, placeholders, weights_of
+from ._measure import best_kernel
 
 _LONGEST, _SHORTEST, _LEAST_TURN = 4.0, 1.5, 0.5  # seconds for one workload at a time
 _LEAST_GAIN = 0.02  # that is expected of a workload after turns that gained nothing
@@ -105,7 +106,7 @@ class _Task:
         self.seconds = workload.flops / _USUAL  # a call
 
     def begin(self, machine: _native.Machine) -> None:
-        self.before = compile_workload(self.workload, None, machine).time(seconds=0.02)
+        self.before = best_kernel(self.workload, machine).time(seconds=0.02)
         self.after = self.seconds = self.before
 
     def expected(self) -> float:

@@ -47,6 +47,10 @@ std::string sureness_text(const report::Best& best) {
   if (best.spread > 0)
     out += fmt::format("; its times varied by {} between visits",
                        percent_text(std::max(best.spread, 0.001)));
+  if (best.record.race.after_20ms > 0)
+    out +=
+        fmt::format("; single calls take {} after a pause of 1 ms, {} after 20 ms",
+                    time_text(best.record.race.after_1ms), time_text(best.record.race.after_20ms));
   return out + fmt::format(
                    ". Its largest error was {:.2g} of the largest output. Trial {} of run {}, {}.",
                    best.record.numerical_error, best.record.index, best.record.run,

@@ -30,7 +30,7 @@ struct lathe_handle {
       : artifact(made_from), pool(options) {}
 
   const lathe_artifact* artifact;
-  lathe::pool::Pool pool;  // has one thread where the caller brings a parallel_for
+  lathe::pool::Pool pool;  // has one thread where the caller brings a way to run loops
   lathe_runtime runtime{};
   lathe_parallel parallel{};   // the caller's; without a function where the pool is used
   void** tensors = nullptr;    // inputs, then outputs
@@ -116,10 +116,8 @@ void run_by_loops(void* self, const lathe_phase* phases, std::int64_t count, voi
       parallel.parallel_for(parallel.self, phases[p].count, phases[p].body, context);
 }
 
-}  // namespace
-
-std::int32_t lathe_artifact_create(const lathe_artifact* artifact, const lathe_parallel* parallel,
-                                   lathe_handle** handle) {
+std::int32_t create(const lathe_artifact* artifact, const lathe_parallel* parallel,
+                    const lathe_runtime* runtime, lathe_handle** handle) {
   if (handle == nullptr)
     return refuse_create(LATHE_INVALID_ARGUMENT, "there is no place for the handle");
   *handle = nullptr;
@@ -134,8 +132,8 @@ std::int32_t lathe_artifact_create(const lathe_artifact* artifact, const lathe_p
   void* memory = lathe::module::allocate_scratch(sizes.total());
   if (memory == nullptr)
     return refuse_create(LATHE_OUT_OF_MEMORY, "there is not enough memory for the handle");
-  const lathe::pool::Options options{.threads =
-                                         parallel != nullptr ? 1 : static_cast<int>(threads)};
+  const bool has_own = parallel == nullptr && runtime == nullptr;
+  const lathe::pool::Options options{.threads = has_own ? static_cast<int>(threads) : 1};
   auto* made = new (memory) lathe_handle(artifact, options);
   lay_out(*made, static_cast<char*>(memory), sizes);
   made->runtime = *made->pool.runtime();
@@ -143,9 +141,22 @@ std::int32_t lathe_artifact_create(const lathe_artifact* artifact, const lathe_p
     made->parallel = *parallel;
     made->runtime = {run_by_loops, &made->parallel};
   }
+  if (runtime != nullptr) made->runtime = *runtime;
   if (!made->has_constants()) made->prepare();  // what depends on no input is computed once
   *handle = made;
   return LATHE_OK;
+}
+
+}  // namespace
+
+std::int32_t lathe_artifact_create(const lathe_artifact* artifact, const lathe_parallel* parallel,
+                                   lathe_handle** handle) {
+  return create(artifact, parallel, nullptr, handle);
+}
+
+std::int32_t lathe_artifact_create_on(const lathe_artifact* artifact, const lathe_runtime* runtime,
+                                      lathe_handle** handle) {
+  return create(artifact, nullptr, runtime, handle);
 }
 
 std::int32_t lathe_artifact_prepare(lathe_handle* handle, const DLTensor* const* inputs) {

@@ -90,6 +90,10 @@ typedef struct lathe_handle lathe_handle;
 
 int32_t lathe_artifact_create(const lathe_artifact* artifact, const lathe_parallel* parallel,
                               lathe_handle** handle);
+/* Regions are run by `runtime`, which must live as long as the handle. Its worker numbers are below
+ * the artifact's threads. */
+int32_t lathe_artifact_create_on(const lathe_artifact* artifact, const lathe_runtime* runtime,
+                                 lathe_handle** handle);
 int32_t lathe_artifact_prepare(lathe_handle* handle, const DLTensor* const* inputs);
 int32_t lathe_artifact_run(lathe_handle* handle, const DLTensor* const* inputs,
                            DLTensor* const* outputs);

@@ -17,8 +17,8 @@ extern "C" {
 #define LATHE_MODULE_SYMBOL "lathe_module"
 #define LATHE_MODULE_ABI 2
 
-/* Runs one slice of a parallel loop: iterations begin ... end-1, on worker 0 <= worker < threads.
- */
+/* Runs some iterations of a phase, begin ... end-1, on worker 0 <= worker < threads. No two calls
+ * at a time have one worker. */
 typedef void (*lathe_body)(void* context, int64_t begin, int64_t end, int64_t worker);
 
 /* A phase of a parallel region: a loop over [0, count). */

@@ -54,7 +54,8 @@ inline constexpr auto kFields<tensor::Border> = fields<tensor::Border>(
 struct RunnerSetup {
   std::vector<tensor::Border> inputs, outputs;  // as the workload has them: row-major
   int threads = 1;
-  std::vector<int> cpus;  // thread t runs on cpus[t]; empty: anywhere
+  std::vector<int> cpus;  // where it may run; empty: where it was started
+  bool pinned = true;     // thread t runs on cpus[t]; else they run as those of any program
   // Limit of address space beyond what the runner and these tensors take; 0: none.
   std::int64_t memory_bytes = 0;
   // Bytes by which a caller's tensors lie before the end of their pages: multiples of 16, as malloc
@@ -62,11 +63,11 @@ struct RunnerSetup {
   std::int64_t shift = 0;
 };
 template <>
-inline constexpr Schema kSchema<RunnerSetup>{1, 2, "RunnerSetup"};
+inline constexpr Schema kSchema<RunnerSetup>{1, 3, "RunnerSetup"};
 template <>
-inline constexpr auto kFields<RunnerSetup> =
-    fields<RunnerSetup>(&RunnerSetup::inputs, &RunnerSetup::outputs, &RunnerSetup::threads,
-                        &RunnerSetup::cpus, &RunnerSetup::memory_bytes, &RunnerSetup::shift);
+inline constexpr auto kFields<RunnerSetup> = fields<RunnerSetup>(
+    &RunnerSetup::inputs, &RunnerSetup::outputs, &RunnerSetup::threads, &RunnerSetup::cpus,
+    &RunnerSetup::pinned, &RunnerSetup::memory_bytes, &RunnerSetup::shift);
 
 struct Ready {};
 template <>
@@ -127,13 +128,17 @@ struct VisitRequest {
   double drop_above = 0;
   // Throw all data out of the caches before every timed call.
   bool cold = false;
+  // Sleep so long before every sample, which is one call then; and take so many samples.
+  double pause_seconds = 0;
+  int pauses = 0;
 };
 template <>
-inline constexpr Schema kSchema<VisitRequest>{4, 1, "VisitRequest"};
+inline constexpr Schema kSchema<VisitRequest>{4, 2, "VisitRequest"};
 template <>
-inline constexpr auto kFields<VisitRequest> = fields<VisitRequest>(
-    &VisitRequest::id, &VisitRequest::min_seconds, &VisitRequest::min_sample_seconds,
-    &VisitRequest::drop_above, &VisitRequest::cold);
+inline constexpr auto kFields<VisitRequest> =
+    fields<VisitRequest>(&VisitRequest::id, &VisitRequest::min_seconds,
+                         &VisitRequest::min_sample_seconds, &VisitRequest::drop_above,
+                         &VisitRequest::cold, &VisitRequest::pause_seconds, &VisitRequest::pauses);
 struct Visited {
   std::vector<double> seconds;  // of one call; one entry for each sample
   // Samples that the scheduler disturbed, without the time that was lost. They do not count. To
@@ -141,13 +146,15 @@ struct Visited {
   std::vector<double> disturbed;
   int calls = 1;  // calls in a sample
   double sentinel_before = 0, sentinel_after = 0;
+  // Of all samples: the wall time, and what of it the scheduler took from one of the threads.
+  double wall_seconds = 0, lost_seconds = 0;
 };
 template <>
-inline constexpr Schema kSchema<Visited>{103, 1, "Visited"};
+inline constexpr Schema kSchema<Visited>{103, 2, "Visited"};
 template <>
-inline constexpr auto kFields<Visited> =
-    fields<Visited>(&Visited::seconds, &Visited::disturbed, &Visited::calls,
-                    &Visited::sentinel_before, &Visited::sentinel_after);
+inline constexpr auto kFields<Visited> = fields<Visited>(
+    &Visited::seconds, &Visited::disturbed, &Visited::calls, &Visited::sentinel_before,
+    &Visited::sentinel_after, &Visited::wall_seconds, &Visited::lost_seconds);
 
 // Runs a program that is not a candidate of the workload (a reference, a benchmark) on the
 // workload's threads. fds: the shared object, the inputs (as for RunnerSetup) and a file of the

@@ -3,6 +3,7 @@
 #include <sched.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -49,11 +50,11 @@ Status write_all(int file, const std::byte* data, std::int64_t bytes, std::int64
   return {};
 }
 
-void pin_caller(const std::vector<int>& cpus) {
+void keep_to(std::span<const int> cpus) {
   if (cpus.empty()) return;
   cpu_set_t set;
   CPU_ZERO(&set);
-  CPU_SET(cpus[0], &set);
+  for (const int cpu : cpus) CPU_SET(cpu, &set);
   ::sched_setaffinity(0, sizeof set, &set);  // a container may refuse: then it is not pinned
 }
 
@@ -96,15 +97,17 @@ Result<Server::Reply> Server::answer(Message& message) {
   }
 }
 
-void Server::use_threads(int threads, const std::vector<int>& cpus) {
-  if (pool_ && threads == threads_ && cpus == cpus_) return;
+void Server::use_threads(int threads, const std::vector<int>& cpus, bool pinned) {
+  if (pool_ && threads == threads_ && cpus == cpus_ && pinned == pinned_) return;
   pool_.reset();
-  pin_caller(cpus);
-  const bool pinned = static_cast<int>(cpus.size()) >= threads;
+  pinned_ = pinned;
+  const bool pins = pinned && static_cast<int>(cpus.size()) >= threads;
+  keep_to(pinned && !cpus.empty() ? std::span(cpus).first(1) : std::span(cpus));
   pool_ = std::make_unique<pool::Pool>(
-      pool::Options{.threads = threads, .cpus = pinned ? cpus.data() : nullptr});
+      pool::Options{.threads = threads, .cpus = pins ? cpus.data() : nullptr});
   threads_ = threads;
   cpus_ = cpus;
+  pool_->threads_now();  // starts those whose time is watched
   lost_ = std::make_unique<LostTime>(threads);
 }
 
@@ -134,7 +137,7 @@ Result<Server::Reply> Server::set_up(Message& message) {
   if (setup_.shift < 0 || setup_.shift % 16 != 0 || setup_.shift > kLargestShift)
     return fail(ErrorKind::kDataLoss, "tensors cannot be shifted by {} bytes", setup_.shift);
   inputs_ = LATHE_TRY(read_inputs(setup_.inputs, message.fds[0].get(), setup_.shift));
-  use_threads(setup_.threads, setup_.cpus);
+  use_threads(setup_.threads, setup_.cpus, setup_.pinned);
   std::int64_t outputs = 0;
   for (const auto& border : setup_.outputs) outputs += 20 * border.elements() + 8 * border.bytes();
   if (setup_.memory_bytes > 0) LATHE_TRY_STATUS(limit_memory(setup_.memory_bytes + outputs));
@@ -223,7 +226,7 @@ Server::Sample Server::time_sample(Candidate& candidate, int calls, bool cold) {
   const double wall = now_seconds() - start;
   const double lost = lost_->since(wall);
   const bool disturbed = LostTime::matters(lost, wall);
-  return {(disturbed ? wall - lost : wall) / calls, disturbed};
+  return {(disturbed ? wall - lost : wall) / calls, disturbed, wall, lost};
 }
 
 // Runs the candidate until it is warm. Returns how many calls a sample takes.
@@ -240,6 +243,25 @@ int Server::warm_up(Candidate& candidate, const VisitRequest& request) {
                    least);
 }
 
+void Server::keep(const Sample& sample, Visited& visited) {
+  (sample.disturbed ? visited.disturbed : visited.seconds).push_back(sample.seconds);
+  visited.wall_seconds += sample.wall;
+  visited.lost_seconds += sample.lost;
+}
+
+// As a program calls it now and then: threads are asleep, clocks and caches at rest.
+Visited Server::visit_after_pauses(Candidate& candidate, const VisitRequest& request) {
+  Visited visited;
+  const timespec pause{static_cast<time_t>(request.pause_seconds),
+                       static_cast<long>(1e9 * std::fmod(request.pause_seconds, 1))};
+  candidate.run();
+  for (int i = 0; i < std::min(request.pauses, static_cast<int>(kMostSamples)); ++i) {
+    ::nanosleep(&pause, nullptr);
+    visited.seconds.push_back(time_sample(candidate, 1, request.cold).wall);
+  }
+  return visited;
+}
+
 Result<Server::Reply> Server::visit(const Message& message) {
   const VisitRequest request = LATHE_TRY(decode<VisitRequest>(message));
   const auto found = candidates_.find(request.id);
@@ -248,6 +270,7 @@ Result<Server::Reply> Server::visit(const Message& message) {
   Candidate& candidate = *found->second;
   LATHE_TRY_STATUS(candidate.bind(scratch_));
   LATHE_TRY_STATUS(set_guarded(candidate, false));
+  if (request.pause_seconds > 0) return encode(visit_after_pauses(candidate, request));
   Visited visited;
   visited.sentinel_before = sentinel_.run();
   visited.calls = warm_up(candidate, request);
@@ -256,7 +279,7 @@ Result<Server::Reply> Server::visit(const Message& message) {
   for (double now = start; visited.seconds.size() + visited.disturbed.size() < kMostSamples;) {
     const Sample sample = time_sample(candidate, visited.calls, request.cold);
     const double before = std::exchange(now, now_seconds());
-    (sample.disturbed ? visited.disturbed : visited.seconds).push_back(sample.seconds);
+    keep(sample, visited);
     candidate.call_seconds = sample.seconds;
     if (sample.disturbed) disturbed += now - before;
     const bool enough = now - start - disturbed >= request.min_seconds ||

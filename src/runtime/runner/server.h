@@ -30,12 +30,15 @@ class Server {
 
   Status check(Candidate& candidate, Loaded& loaded);
   Status set_guarded(Candidate& candidate, bool guarded);  // the pages next to all that it touches
-  void use_threads(int threads, const std::vector<int>& cpus);
+  void use_threads(int threads, const std::vector<int>& cpus, bool pinned);
   struct Sample {
     double seconds = 0;  // of one call, without lost time
     bool disturbed = false;
+    double wall = 0, lost = 0;  // of all its calls
   };
   Sample time_sample(Candidate& candidate, int calls, bool cold);
+  static void keep(const Sample& sample, Visited& visited);
+  Visited visit_after_pauses(Candidate& candidate, const VisitRequest& request);
   int warm_up(Candidate& candidate, const VisitRequest& request);
   Status limit_memory(std::int64_t bytes);
 
@@ -51,6 +54,7 @@ class Server {
   int threads_ = 0;
   std::unique_ptr<LostTime> lost_;  // of the pool's threads
   std::vector<int> cpus_;
+  bool pinned_ = true;
   Scratch scratch_;
   std::map<std::int64_t, std::unique_ptr<Candidate>> candidates_;
   Sentinel sentinel_;

@@ -95,6 +95,12 @@ struct RaceOptions {
   std::optional<std::size_t> defender;  // the candidate with which all others are compared
   std::function<bool()> stop;           // ends the race at once, with what is known
 };
+// What a program gets that does not call again at once, on a machine where others run, too.
+struct Called {
+  // Median seconds of single calls after pauses, with what the scheduler took; 0: not measured.
+  double after_1ms = 0, after_20ms = 0;
+  double lost = 0;  // the share of all calls' time that the scheduler took, back to back
+};
 struct Racer {
   // True if it ran often enough to tell something, or failed; else it was not built in time, or
   // stopped.
@@ -109,6 +115,7 @@ struct Racer {
   // standard error of that, by rounds and by loads; 0: there is no defender, or no round of both.
   double over_defender = 0, over_defender_error = 0;
   double loads_per_multiply = 0;  // as Built has it
+  Called called;
 };
 struct RaceOutcome {
   std::vector<Racer> racers;  // in the order of the candidates

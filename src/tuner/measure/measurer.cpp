@@ -2,6 +2,7 @@
 #include <utility>
 
 #include "base/helper_path.h"
+#include "base/processors.h"
 #include "base/temporary_folder.h"
 #include "compiler/te/parse.h"
 #include "tuner/measure/inputs.h"
@@ -42,7 +43,7 @@ class ProcessMeasurer final : public Measurer {
 
 Status check_options(const Target& target, const Options& options) {
   if (options.jobs < 1) return fail(ErrorKind::kInvalidArgument, "--jobs must be at least 1");
-  const auto cpus = static_cast<int>(allowed_cpus().size());
+  const auto cpus = static_cast<int>(allowed_processors().size());
   const int threads = target.as_cpu().threads;
   if (threads > cpus && options.visits > 0)
     return fail(ErrorKind::kInvalidArgument,
@@ -51,13 +52,10 @@ Status check_options(const Target& target, const Options& options) {
   return {};
 }
 
-// Times on the last processors, because the first ones serve most interrupts.
 void place(Session& session) {
-  const auto cpus = allowed_cpus();
-  const auto timed = static_cast<std::size_t>(session.target.as_cpu().threads);
-  if (cpus.size() < timed) return;
-  session.runner_cpus.assign(cpus.end() - static_cast<std::ptrdiff_t>(timed), cpus.end());
-  session.other_cpus.assign(cpus.begin(), cpus.end() - static_cast<std::ptrdiff_t>(timed));
+  Places places = places_for(session.target.as_cpu().threads);
+  session.runner_cpus = std::move(places.timed);
+  session.other_cpus = std::move(places.others);
 }
 
 }  // namespace
@@ -78,8 +76,11 @@ Result<std::unique_ptr<Measurer>> make_measurer(const te::Workload& workload, co
 
   session.inputs = random_inputs(workload, options.seed);
   const auto borders = plain_inputs(workload);
-  const runner::RunnerSetup runner_setup{borders, plain_outputs(workload), threads,
-                                         session.runner_cpus, options.memory_bytes};
+  const runner::RunnerSetup runner_setup{.inputs = borders,
+                                         .outputs = plain_outputs(workload),
+                                         .threads = threads,
+                                         .cpus = session.runner_cpus,
+                                         .memory_bytes = options.memory_bytes};
   session.runner = std::make_unique<RunnerClient>(runner, runner_setup,
                                                   LATHE_TRY(inputs_file(borders, session.inputs)));
   auto measurer = std::make_unique<ProcessMeasurer>(std::move(session));

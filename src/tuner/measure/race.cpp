@@ -19,6 +19,7 @@ constexpr int kRoundsALoad = 3;          // after which all are loaded anew
 // How far the tensors are shifted in loads, in turn. A caller's begin anywhere: at a page, 16 bytes
 // behind it as malloc leaves them, or at a multiple of 64.
 constexpr std::int64_t kShifts[] = {0, 4080, 4032, 1360};
+constexpr int kShortPauses = 15, kLongPauses = 7;
 constexpr double kNap = 0.05;         // seconds between two looks at a stop flag
 constexpr double kLongestRest = 0.4;  // seconds between two rounds on a disturbed machine
 
@@ -31,7 +32,10 @@ struct Entrant {
   Built built;
   std::int64_t id = 0;
   double limit = 0;
-  int builds = 0, runs = 0;  // that ended with the death of a helper
+  int builds = 0, runs = 0;   // that ended with the death of a helper
+  double wall = 0, lost = 0;  // seconds of all calls, and what the scheduler took of them
+  double after_1ms = 0, after_20ms = 0;
+  Called called() const { return {after_1ms, after_20ms, wall > 0 ? lost / wall : 0}; }
 };
 
 class Race {
@@ -53,12 +57,16 @@ class Race {
 
   RaceOutcome run() {
     build_all();
+    run_as_a_program(true);
     for (std::size_t i = 0; i < entrants_.size() && !stopped(); ++i) load(i);
     if (!stopped()) race();
+    measure_pauses();
     if (load_ > 0) session_.runner->move(0);
+    run_as_a_program(false);
     RaceOutcome out = track_.outcome(known_);
     for (std::size_t i = 0; i < entrants_.size(); ++i) {
       out.racers[i].loads_per_multiply = entrants_[i].built.loads_per_multiply;
+      out.racers[i].called = entrants_[i].called();
       session_.runner->forget(entrants_[i].id);
     }
     return out;
@@ -72,6 +80,15 @@ class Race {
 
   void finish(Helper& helper) {
     loop_.finish(helper, [this] { return stopped(); });
+  }
+
+  // What is told last is what a caller gets: several threads share the machine with what else runs
+  // on it, as those of a program do. One is pinned to keep the noise away, which slows none.
+  void run_as_a_program(bool begins) {
+    if (session_.target.as_cpu().threads < 2) return;
+    std::vector<int> cpus = session_.runner_cpus;
+    if (begins) cpus.insert(cpus.end(), session_.other_cpus.begin(), session_.other_cpus.end());
+    session_.runner->place(std::move(cpus), !begins);
   }
 
   void build_all() {
@@ -160,10 +177,48 @@ class Race {
         "race: entrant {}: {} calls count, sentinel {:.2f} then {:.2f} of {:.2f} us", i,
         visited.seconds.size(), visited.sentinel_before * 1e6, visited.sentinel_after * 1e6,
         known_.sentinel_seconds * 1e6);
+    entrants_[i].wall += visited.wall_seconds;
+    entrants_[i].lost += visited.lost_seconds;
     track_.add(i, {.seconds = quantile(counts ? visited.seconds : visited.disturbed, 0.5),
                    .counts = counts,
                    .speed = {peak, sentinel},
                    .load = load_});
+  }
+
+  // Of those that may have won: the fastest, and the defender.
+  void measure_pauses() {
+    const RaceOutcome so_far = track_.outcome(known_);
+    std::optional<std::size_t> fastest;
+    for (std::size_t i = 0; i < entrants_.size(); ++i) {
+      const Racer& racer = so_far.racers[i];
+      if (!racer.ran || racer.failed) continue;
+      if (!fastest || racer.seconds < so_far.racers[*fastest].seconds) fastest = i;
+    }
+    for (const auto& i : {fastest, options_.defender == fastest ? std::nullopt : options_.defender})
+      if (i && track_.runs(*i)) {
+        entrants_[*i].after_1ms = after_pauses(*i, 1e-3, kShortPauses);
+        entrants_[*i].after_20ms = after_pauses(*i, 20e-3, kLongPauses);
+      }
+  }
+
+  double after_pauses(std::size_t i, double pause, int count) {
+    const Entrant& entrant = entrants_[i];
+    const double limit = count * pause + entrant.limit;
+    if (stopped() ||
+        (options_.limit > 0 && race_seconds_since(start_) + count * pause > options_.limit))
+      return 0;
+    const runner::VisitRequest visit{.id = entrant.id,
+                                     .cold = options_.cache == CacheMode::kCold,
+                                     .pause_seconds = pause,
+                                     .pauses = count};
+    double seconds = 0;
+    session_.runner->visit(entrant.built, visit, limit,
+                           [&](const Result<runner::Visited>& visited) {
+                             if (visited && !visited->seconds.empty())
+                               seconds = quantile(visited->seconds, 0.5);
+                           });
+    finish(session_.runner->helper());
+    return seconds;
   }
 
   // The next visit of each finds a runner that has neither its code nor the inputs, and loads it

@@ -65,6 +65,12 @@ void RunnerClient::move(std::int64_t shift) {
   setup_.shift = shift;
 }
 
+void RunnerClient::place(std::vector<int> cpus, bool pinned) {
+  helper_.stop();
+  setup_.cpus = std::move(cpus);
+  setup_.pinned = pinned;
+}
+
 void RunnerClient::forget(std::int64_t id) {
   const auto found = std::ranges::find_if(held_, [&](const Held& held) { return held.id == id; });
   if (found == held_.end()) return;

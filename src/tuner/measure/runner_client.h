@@ -37,6 +37,9 @@ class RunnerClient {
   // Ends the process. The next has all that it is asked for in other memory, where a caller's
   // tensors are shifted by so many bytes.
   void move(std::int64_t shift);
+  // Ends the process. The threads of the next run on these processors: one on each in this order,
+  // or as those of any program.
+  void place(std::vector<int> cpus, bool pinned);
   // The candidate is final, so others may have its memory.
   void forget(std::int64_t id);
 

@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include "base/processors.h"
+
 namespace lathe::measure {
 namespace {
 
@@ -35,18 +37,9 @@ bool is_of_environment(const Error& error) {
          error.kind == ErrorKind::kDataLoss;
 }
 
-std::vector<int> allowed_cpus() {
-  cpu_set_t set;
-  std::vector<int> cpus;
-  if (::sched_getaffinity(0, sizeof set, &set) != 0) return cpus;
-  for (int cpu = 0; cpu < CPU_SETSIZE; ++cpu)
-    if (CPU_ISSET(cpu, &set)) cpus.push_back(cpu);
-  return cpus;
-}
-
 KeepOff::KeepOff(const Session& session) {
   if (!session.overlap || session.other_cpus.empty()) return;
-  before_ = allowed_cpus();
+  before_ = allowed_processors();
   set_cpus(session.other_cpus);
 }
 KeepOff::~KeepOff() { set_cpus(before_); }

@@ -86,7 +86,6 @@ class KeepOff {
  private:
   std::vector<int> before_;
 };
-std::vector<int> allowed_cpus();
 
 Status measure_batch(Session& session, std::vector<Candidate> batch, double best_seconds,
                      const std::function<void(Outcome)>& done, const std::function<bool()>& stop);

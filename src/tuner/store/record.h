@@ -31,6 +31,8 @@ struct RaceNote {
   // The machine was busy, or slower than it has been; so the time may be too slow.
   bool disturbed = false;
   std::string time;  // when it ended, as Record::time
+  // Seconds of calls after pauses, and the share of time that the scheduler took (measure::Called).
+  double after_1ms = 0, after_20ms = 0, lost = 0;
 };
 
 // What makes a run the same run, so that a command goes on with it after it was killed.
@@ -152,6 +154,21 @@ inline constexpr auto kRecordFields = std::to_array<RecordField>({
      .line = "race/time",
      .when = has_raced,
      .since = 2},
+    {.column = "race_after_1ms",
+     .member = &RaceNote::after_1ms,
+     .line = "race/after_1ms",
+     .when = has_raced,
+     .since = 4},
+    {.column = "race_after_20ms",
+     .member = &RaceNote::after_20ms,
+     .line = "race/after_20ms",
+     .when = has_raced,
+     .since = 4},
+    {.column = "race_lost",
+     .member = &RaceNote::lost,
+     .line = "race/lost",
+     .when = has_raced,
+     .since = 4},
     {.column = "error_kind",
      .member = &Record::error_kind,
      .line = "error/kind",

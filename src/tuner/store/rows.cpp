@@ -178,6 +178,9 @@ void bind_race(Statement& update, const RaceResult& result, const RaceNote& note
   Record raced;
   raced.race = note;
   raced.race.spread = result.spread;
+  raced.race.after_1ms = result.after_1ms;
+  raced.race.after_20ms = result.after_20ms;
+  raced.race.lost = result.lost;
   int n = kFirstOfRace;
   for (const auto& field : kRecordFields)
     if (is_of_race(field))

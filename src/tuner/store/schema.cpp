@@ -95,6 +95,14 @@ std::string newer_columns_sql(std::int64_t version) {
   return sql;
 }
 
+// What an older file lacks, where it may only be read: a view that has it, which hides the table.
+std::string view_sql(std::int64_t version) {
+  std::string columns;
+  for (const auto& field : kRecordFields)
+    if (field.since > version) columns += fmt::format(", 0 AS {}", field.column);
+  return "CREATE TEMP VIEW records AS SELECT *" + columns + " FROM main.records";
+}
+
 Status check_ours(Database& database, std::int64_t version) {
   const std::int64_t id = LATHE_TRY(database.integer("PRAGMA application_id"));
   const std::int64_t tables = LATHE_TRY(database.integer("SELECT count(*) FROM sqlite_schema"));
@@ -144,8 +152,7 @@ Status prepare_schema(Database& database, double busy_seconds) {
   // finished trial.
   LATHE_TRY_STATUS(database.exec("PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON"));
   if (version == kSchemaVersion) return {};
-  // It has all columns, and nothing will be written to it.
-  if (version > 0 && database.read_only() && newer_columns_sql(version).empty()) return {};
+  if (version > 0 && database.read_only()) return database.exec(view_sql(version).c_str());
   LATHE_TRY_STATUS(write_ahead_log(database, busy_seconds));
   return migrate(database);
 }

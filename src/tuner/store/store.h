@@ -29,6 +29,7 @@ struct RaceResult {
   double seconds = 0;  // infinity: it failed
   double spread = 0;
   bool won = false;  // it stands before all others of the race, whatever their times
+  double after_1ms = 0, after_20ms = 0, lost = 0;  // as RaceNote has them
 };
 
 struct Query {  // empty members match everything

@@ -146,7 +146,10 @@ Result<RaceStory> race_records(store::Store& store, measure::Measurer& measurer,
     results.push_back({.record = request.entries[i].record.id,
                        .seconds = racer.seconds,
                        .spread = racer.failed ? 0 : racer.spread,
-                       .won = i == first});
+                       .won = i == first,
+                       .after_1ms = racer.called.after_1ms,
+                       .after_20ms = racer.called.after_20ms,
+                       .lost = racer.called.lost});
   }
   LATHE_TRY_STATUS(store.set_race(results, {.peak_flops = outcome.speed.peak_flops,
                                             .sentinel_seconds = outcome.speed.sentinel_seconds,

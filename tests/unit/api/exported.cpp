@@ -9,6 +9,7 @@
 #include <gtest/gtest.h>
 
 #include "api/artifact.h"
+#include "api/targets.h"
 #include "api/workload.h"
 #include "support/temporary_folder.h"
 

@@ -6,6 +6,7 @@
 #include <fstream>
 #include <set>
 
+#include "api/targets.h"
 #include "api/workload.h"
 #include "tuner/space/space.h"
 

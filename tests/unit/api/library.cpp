@@ -1,8 +1,10 @@
 #include <cmath>
 #include <cstdlib>
 #include <filesystem>
+#include <fstream>
 #include <map>
 #include <random>
+#include <sstream>
 #include <string>
 #include <vector>
 
@@ -239,6 +241,40 @@ TEST_F(Library, TunesCompilesAndRuns) {
     ASSERT_TRUE(program.has_value()) << program.error().text();
     expect_right(*program);
   }
+  EXPECT_EQ((*best)->threads, Machine::usual_threads().first);
+}
+
+TEST_F(Library, WhatIsRecordedForFewerThreadsServes) {
+  setenv("OMP_NUM_THREADS", "1", 1);
+  const auto [usual, why] = Machine::usual_threads();
+  unsetenv("OMP_NUM_THREADS");
+  EXPECT_EQ(usual, 1);
+  EXPECT_NE(why.find("this process may use "), std::string::npos) << why;
+
+  const Workload workload = matmul();
+  machine_.threads = usual;
+  ASSERT_TRUE(workload.tune({.trials = 4, .machine = machine_}).has_value());
+  machine_.threads = 3;
+  const auto best = workload.best(machine_);
+  ASSERT_TRUE(best.has_value() && best->has_value());
+  EXPECT_EQ((*best)->threads, 1);
+  auto program = workload.compile("best", machine_);
+  ASSERT_TRUE(program.has_value()) << program.error().text();
+  expect_right(*program);
+  const std::string path = folder_.at("fewer.so");
+  ASSERT_TRUE(workload.write_library(path, "best", machine_).has_value());
+  std::ostringstream header;
+  header << std::ifstream(folder_.at("fewer.h")).rdbuf();
+  EXPECT_NE(header.str().find("NULL: up to 1 thread,"), std::string::npos);
+
+  machine_.threads = -1;
+  EXPECT_EQ(workload.compile("default", machine_).error().text(),
+            "--threads: from 1 to 1024 threads, not -1");
+  machine_.threads = 1000;
+  EXPECT_TRUE(workload.tune({.trials = 1, .machine = machine_})
+                  .error()
+                  .text()
+                  .starts_with("--threads: 1000 threads cannot be timed on the "));
 }
 
 }  // namespace

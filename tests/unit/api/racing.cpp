@@ -6,7 +6,9 @@
 
 #include <gtest/gtest.h>
 
+#include "api/targets.h"
 #include "api/workload.h"
+#include "base/processors.h"
 #include "lathe/lathe.h"
 #include "support/temporary_folder.h"
 
@@ -33,8 +35,9 @@ class Racing : public testing::Test {
 };
 
 TEST_F(Racing, AreStoppedAtOnceAndKeepNothing) {
-  const auto tuned = lathe::Workload::parse(kText, {.shapes = {{"A", {11, 13}}, {"B", {11, 17}}}})
-                         ->tune({.trials = 8, .machine = {.database = request_.database}});
+  const auto tuned =
+      lathe::Workload::parse(kText, {.shapes = {{"A", {11, 13}}, {"B", {11, 17}}}})
+          ->tune({.trials = 8, .machine = {.threads = 1, .database = request_.database}});
   ASSERT_TRUE(tuned) << tuned.error().text();
   bool racing = false;
   const auto raced = race_best(
@@ -45,12 +48,21 @@ TEST_F(Racing, AreStoppedAtOnceAndKeepNothing) {
   EXPECT_FALSE(raced->story.finished);
   EXPECT_TRUE(raced->story.racers.empty());
   EXPECT_FALSE(raced->records.empty());
+
+  // Where there is none for more threads, these race.
+  EXPECT_EQ(*racing_target(request_), request_.target);
+  const Target one = request_.target;
+  request_.target.as_cpu().threads = 2;
+  const auto target = racing_target(request_);
+  if (allowed_processors().size() >= 2) EXPECT_EQ(*target, one);
+  else EXPECT_EQ(target.error().place, "--threads");
 }
 
 // However slow it was when it was measured: it defends its place, as at the end of a run.
 TEST_F(Racing, TheDefaultScheduleIsAmongThem) {
-  const auto tuned = lathe::Workload::parse(kText, {.shapes = {{"A", {11, 13}}, {"B", {11, 17}}}})
-                         ->tune({.trials = 24, .machine = {.database = request_.database}});
+  const auto tuned =
+      lathe::Workload::parse(kText, {.shapes = {{"A", {11, 13}}, {"B", {11, 17}}}})
+          ->tune({.trials = 24, .machine = {.threads = 1, .database = request_.database}});
   ASSERT_TRUE(tuned) << tuned.error().text();
   const auto space = space_of_key(request_.workload, request_.target, space::Flavour::kDefault);
   ASSERT_TRUE(space) << space.error().text();

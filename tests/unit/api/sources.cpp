@@ -5,8 +5,10 @@
 #include <gtest/gtest.h>
 
 #include "api/schedules.h"
+#include "api/targets.h"
 #include "api/tuning.h"
 #include "api/workload.h"
+#include "base/processors.h"
 #include "compiler/te/parse.h"
 #include "support/temporary_folder.h"
 
@@ -176,6 +178,145 @@ TEST_F(Sources, PassOverRecordsThatDoNotApply) {
         "of run 1"))
         << chosen->note;
   }
+}
+
+// Records of so many threads, each with a program of one step that tells them apart.
+class FewerThreads : public Sources {
+ protected:
+  void add(int threads, double seconds, const char* trace, const char* cpu = "") {
+    const auto store = *store::open_sqlite(folder_.at("records.db"));
+    const Target target = with(threads);
+    const auto run = *store->open_run({.workload = te::workload_key(task_.workload),
+                                       .target = target.text(),
+                                       .space = "default"});
+    std::vector<store::Record> records = {
+        recorded(task_.workload, target, added_++, Json::parse(trace), seconds)};
+    records[0].run = run.id;
+    if (*cpu != '\0') records[0].cpu = records[0].fingerprint = cpu;
+    ASSERT_TRUE(store->add(records));
+  }
+  Target with(int threads) const {
+    Target target = target_;
+    target.as_cpu().threads = threads;
+    return target;
+  }
+  Result<Chosen> best(int threads) const {
+    return recorded_schedules(request("best"))(task_.workload, with(threads));
+  }
+  static constexpr const char* kVector =
+      R"([{"step": "annotate", "loop": "C.j", "kind": "vectorize"}])";
+  static constexpr const char* kNowhere =
+      R"([{"step": "annotate", "loop": "C.nowhere", "kind": "vectorize"}])";
+  int added_ = 0;
+};
+
+TEST_F(FewerThreads, ServeWhereThereAreNoneForSoMany) {
+  add(1, 1e-6, "[]");
+  add(3, 9e-6, kVector);
+  add(7, 5e-6, "[]");
+  for (const auto& [asked, taken] :
+       {std::pair(1, 1), {2, 1}, {3, 3}, {4, 3}, {6, 3}, {7, 7}, {8, 7}, {1024, 7}}) {
+    const auto chosen = best(asked);
+    ASSERT_TRUE(chosen) << chosen.error().text();
+    EXPECT_EQ(chosen->target, with(taken)) << asked;
+    EXPECT_EQ(chosen->record->target, with(taken).text()) << asked;
+    EXPECT_EQ(chosen->note.empty(), asked == taken) << chosen->note;
+  }
+  EXPECT_EQ(best(2)->note,
+            "nothing for 2 threads is on record; the best for 1 is taken, and runs with 1; lathe "
+            "tune with --threads 2 finds one for 2");
+  EXPECT_FALSE(best(5)->trace.empty());
+  // What is not of records is for all threads.
+  for (const char* which : {"default", "predicted", "naive"})
+    EXPECT_EQ((*schedule_source(request(which)))(task_.workload, with(2))->target, with(2));
+}
+
+TEST_F(FewerThreads, MoreThreadsAreNeverTaken) {
+  add(4, 1e-6, "[]");
+  const auto none = best(3);
+  ASSERT_FALSE(none);
+  EXPECT_NE(none.error().message.find(", but one is with --threads 4;"), std::string::npos)
+      << none.error().text();
+  add(2, 1e-6, "[]");
+  EXPECT_EQ(best(3)->target, with(2));
+  EXPECT_FALSE(best(1));
+}
+
+TEST_F(FewerThreads, OfThisMachineFirstThenTheFastestThatApplies) {
+  add(1, 1e-6, "[]");
+  add(2, 2e-6, "[]", "other");
+  add(2, 4e-6, kVector);
+  add(2, 3e-6, kNowhere);
+  const auto chosen = best(3);
+  ASSERT_TRUE(chosen) << chosen.error().text();
+  EXPECT_EQ(chosen->target, with(2));
+  EXPECT_EQ(chosen->record->index, 2);
+  EXPECT_TRUE(chosen->note.starts_with("trial 3 of run")) << chosen->note;
+  EXPECT_TRUE(chosen->note.ends_with("finds one for 3")) << chosen->note;
+}
+
+TEST_F(FewerThreads, AlsoWhereThoseForSoManyApplyNoMore) {
+  add(2, 1e-6, kNowhere);
+  ASSERT_FALSE(best(2));
+  add(1, 1e-6, "[]");
+  const auto chosen = best(2);
+  ASSERT_TRUE(chosen) << chosen.error().text();
+  EXPECT_EQ(chosen->target, with(1));
+}
+
+TEST_F(FewerThreads, OtherFlagsDoNotNameThem) {
+  add(1, 1e-6, "[]");
+  const auto store = *store::open_sqlite(folder_.at("records.db"));
+  te::Workload free = task_.workload;
+  free.contract.free_layout = true;
+  EXPECT_EQ(*other_flags(*store, free, with(2), CacheMode::kCold), "--layout plain --cache warm");
+  const store::Query query = {.workload = te::workload_key(task_.workload),
+                              .cache_mode = CacheMode::kWarm};
+  EXPECT_EQ(*recorded_target(*store, query, with(5)), with(1));
+  EXPECT_EQ(*recorded_target(*store, query, with(1)), with(1));
+  store::Query cold = query;
+  cold.cache_mode = CacheMode::kCold;
+  EXPECT_EQ(*recorded_target(*store, cold, with(5)), with(5));
+}
+
+// How many threads a target has that names none.
+TEST(MakeTarget, ThreadsAreTheProcessors) {
+  const auto threads = [](const char* text, int given) {
+    const auto target = make_target(text, given);
+    EXPECT_TRUE(target) << text;
+    return std::pair(target->as_cpu().threads, threads_sentence(text, given, *target));
+  };
+  const auto said = [&](const char* text, int given) { return threads(text, given).second; };
+  unsetenv("OMP_NUM_THREADS");
+  const ReasonedCount usual = usual_threads();
+  EXPECT_EQ(threads("cpu:host", 0), std::pair(usual.number, threads_text(usual)));
+  EXPECT_EQ(said("cpu:host", 3), "3 threads: as --threads says");
+  EXPECT_EQ(said("cpu:host;threads=5", 0), "5 threads: as the target says");
+  EXPECT_EQ(said("cpu:znver3", 0),
+            "1 thread: as usual for a target that is named; --threads gives another number");
+  setenv("OMP_NUM_THREADS", "1", 1);
+  EXPECT_EQ(threads("cpu:host", 0).first, 1);
+  EXPECT_EQ(threads("cpu:host", 2).first, 2) << "the variable limits what is usual alone";
+  setenv("OMP_NUM_THREADS", "abc", 1);
+  EXPECT_EQ(threads("cpu:host", 0).first, usual.number);
+  EXPECT_TRUE(said("cpu:host", 0)
+                  .ends_with("; OMP_NUM_THREADS=abc is no number of threads, and "
+                             "ignored"));
+  unsetenv("OMP_NUM_THREADS");
+  EXPECT_EQ(make_target("cpu:host", -1).error().text(),
+            "--threads: from 1 to 1024 threads, not -1");
+}
+
+TEST(CheckTimedHere, RefusesMoreThreadsThanProcessors) {
+  const auto processors = static_cast<int>(allowed_processors().size());
+  EXPECT_TRUE(check_timed_here(*make_target("cpu:host", processors)));
+  const auto refused = check_timed_here(*make_target("cpu:host", processors + 1));
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().place, "--threads");
+  EXPECT_NE(refused.error().message.find(
+                fmt::format("{} threads cannot be timed on the ", processors + 1)),
+            std::string::npos)
+      << refused.error().text();
 }
 
 TEST_F(Sources, RefuseTimesThatNoMachineHas) {

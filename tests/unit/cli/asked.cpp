@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <sstream>
 
+#include "base/processors.h"
 #include "tuner/store/store.h"
 #include "unit/cli/in_process.h"
 
@@ -137,6 +138,70 @@ TEST_F(Asked, WhatIsRecordedElsewhereIsSaid) {
             "some with --layout free\n");
   refused({"compile", "C6", "--target", "cpu:znver3", "--db", database.c_str(), "-o", "x.so"},
           kFailed, "or give --schedule default");
+}
+
+// Where there is nothing for as many threads.
+TEST_F(Asked, WhatIsOfFewerThreadsIsTakenAndSaid) {
+  const std::string database = folder_.at("fewer.db");
+  add_trial(database, false, "cpu:znver3;threads=1", CacheMode::kWarm);
+  add_trial(database, false, "cpu:znver3;threads=3", CacheMode::kWarm);
+  const auto asked = [&](const char* command, const char* threads) {
+    return lathe({command, "C6", "--target", "cpu:znver3", "--db", database.c_str(), "--json",
+                  "--threads", threads});
+  };
+  EXPECT_EQ((*parse_json(asked("best", "8").out))["target"], "cpu:znver3;threads=3");
+  EXPECT_TRUE(has(asked("best", "8").error,
+                  "lathe: nothing for 8 threads is on record; the best for 3 is taken, and runs "
+                  "with 3; lathe tune with --threads 8 finds one for 8"))
+      << asked("best", "8").error;
+  EXPECT_EQ((*parse_json(asked("best", "2").out))["target"], "cpu:znver3;threads=1");
+  EXPECT_EQ(asked("trials", "2").error,
+            "lathe: nothing for 2 threads is on record; what is for 1 is taken\n");
+  EXPECT_EQ(std::ranges::count(asked("trials", "2").out, '\n'), 1);
+  EXPECT_EQ(asked("trials", "3").error, "");
+  for (const char* what : {"steps", "asm"}) {
+    const auto shown = [&](const char* threads) {
+      return lathe({"show", "C6", "--target", "cpu:znver3", "--db", database.c_str(), "--schedule",
+                    "best", "--what", what, "--threads", threads});
+    };
+    EXPECT_EQ(shown("1000").code, kDone) << shown("1000").error;
+    EXPECT_EQ(shown("1000").out, shown("3").out);
+  }
+  // Whatever is not recorded with fewer is as it was.
+  EXPECT_TRUE(has(lathe({"trials", "C6", "--target", "cpu:znver3", "--cache", "cold", "--threads",
+                         "8", "--db", database.c_str()})
+                      .out,
+                  "cpu:znver3;threads=8 with a cold cache, but there are some with --cache warm"));
+}
+
+// The number of this machine is used where nobody says another; refusals are one sentence all the
+// same.
+TEST_F(Asked, ThreadsByDefault) {
+  const auto target_of = [](std::vector<const char*> more) {
+    std::vector<const char*> words = {"tune", "A: f32[64]; B[i] = A[i]", "--trials", "0", "--json"};
+    words.insert(words.end(), more.begin(), more.end());
+    const std::string text = (*parse_json(lathe(words).out))["target"];
+    return text.substr(text.find(';') + 1);
+  };
+  unsetenv("OMP_NUM_THREADS");
+  const int usual = usual_threads().number;
+  EXPECT_EQ(target_of({}), fmt::format("threads={}", usual));
+  EXPECT_EQ(target_of({"--threads", "1"}), "threads=1");
+  EXPECT_EQ(target_of({"--threads", "1000"}), "threads=1000");
+  EXPECT_EQ(target_of({"--target", "cpu:haswell"}), "threads=1");
+  EXPECT_EQ(target_of({"--target", "cpu:host;threads=3"}), "threads=3");
+  for (const char* value : {"abc", "0", "-1", "1000", ""}) {
+    setenv("OMP_NUM_THREADS", value, 1);
+    EXPECT_EQ(target_of({}), fmt::format("threads={}", usual)) << value;
+  }
+  setenv("OMP_NUM_THREADS", "1", 1);
+  EXPECT_EQ(target_of({}), "threads=1");
+  EXPECT_TRUE(has(lathe({"tune", "--help"}).out, "fewer where OMP_NUM_THREADS"));
+  unsetenv("OMP_NUM_THREADS");
+  for (const char* wrong : {"0", "-1", "two", "1.5", "", "1025"})
+    for (const char* command : {"tune", "show", "best", "race", "trials", "bench", "doctor"})
+      refused({command, "--threads", wrong}, kWrongUsage,
+              "--threads: must be a whole number from 1 to 1024, not");
 }
 
 TEST_F(Asked, TrialsOfADatabase) {

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
+#include <regex>
 #include <sstream>
 #include <string>
 #include <vector>
@@ -34,12 +35,14 @@ inline bool has(const std::string& text, const std::string& part) {
   return text.find(part) != std::string::npos;
 }
 
-// Without the lines that tell how far a run is, which a slow machine prints before the refusal.
+// Without the lines that tell how far a run is and its threads, which a slow machine prints before
+// the refusal.
 inline std::string without_progress(const std::string& text) {
   std::istringstream lines(text);
   std::string out;
+  const std::regex threads("lathe: [0-9]+ threads?: .*");
   for (std::string line; std::getline(lines, line);)
-    if (!has(line, " trials | ")) out += line + '\n';
+    if (!has(line, " trials | ") && !std::regex_match(line, threads)) out += line + '\n';
   return out;
 }
 

@@ -169,7 +169,17 @@ TEST_F(Usage, Targets) {
   refused({"tune", "C6", "--target", "cpu:host;threads=2;threads=3"}, kWrongUsage,
           "the target gives threads twice; give it once");
   EXPECT_EQ(lathe({"show", "C6", "--what", "asm", "--target", "cpu:cortex-a76"}).code, kDone);
-  refused({"tune", "C6", "--threads", "1000"}, kWrongUsage, "1000 threads cannot be timed on");
+  for (const std::vector<const char*>& words :
+       {std::vector<const char*>{"tune", "C6"},
+        {"race", "C6"},
+        {"bench", "C6", "--schedule", "default"},
+        {"bench", "C6", "--schedule", "default", "--no-check"},
+        {"bench", "C6", "--schedule", "default", "--serve"}}) {
+    std::vector<const char*> many = words;
+    many.insert(many.end(), {"--threads", "1000"});
+    refused(many, kWrongUsage, "--threads: 1000 threads cannot be timed on the ");
+  }
+  EXPECT_EQ(lathe({"show", "C6", "--what", "steps", "--threads", "1000"}).code, kDone);
   refused({"tune", "C6", "--threads", "0"}, kWrongUsage,
           "--threads: must be a whole number from 1");
 }

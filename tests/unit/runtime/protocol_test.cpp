@@ -19,13 +19,13 @@ std::string told() {
 TEST(Protocol, AChangedMessageHasANewVersion) {
   const std::string border = "(text enum8 i64* (i32 i64 i64 i64 i64)* i64 bool)*";
   EXPECT_EQ(told<RunnerSetup>(),
-            "1 RunnerSetup 2 (" + border + " " + border + " i32 i32* i64 i64)");
+            "1 RunnerSetup 3 (" + border + " " + border + " i32 i32* bool i64 i64)");
   EXPECT_EQ(told<Ready>(), "101 Ready 1 ()");
   EXPECT_EQ(told<ReferenceInfo>(), "2 ReferenceInfo 1 (f64)");
   EXPECT_EQ(told<Load>(), "3 Load 1 (i64 " + border + " " + border + " bool i64*)");
   EXPECT_EQ(told<Loaded>(), "102 Loaded 1 (f64 f64 i64 f64 bool i32 i64 f64 f64 f64)");
-  EXPECT_EQ(told<VisitRequest>(), "4 VisitRequest 1 (i64 f64 f64 f64 bool)");
-  EXPECT_EQ(told<Visited>(), "103 Visited 1 (f64* f64* i32 f64 f64)");
+  EXPECT_EQ(told<VisitRequest>(), "4 VisitRequest 2 (i64 f64 f64 f64 bool f64 i32)");
+  EXPECT_EQ(told<Visited>(), "103 Visited 2 (f64* f64* i32 f64 f64 f64 f64)");
   EXPECT_EQ(told<Execute>(), "5 Execute 1 (" + border + " " + border + " i32 f64 bool)");
   EXPECT_EQ(told<Executed>(), "104 Executed 1 (f64*)");
   EXPECT_EQ(told<Error>(), "105 Error 2 (enum12 text text)");
@@ -78,7 +78,7 @@ TEST(Protocol, SaysWhyAPacketIsRefused) {
             "the other process sent message 4 instead of 3, a Load");
   packet.version = 9;
   EXPECT_EQ(decode<VisitRequest>(packet).error().message,
-            "the other process sent version 9 of a VisitRequest, and this one reads version 1; "
+            "the other process sent version 9 of a VisitRequest, and this one reads version 2; "
             "install both together");
   packet = encode(VisitRequest{});
   packet.body.pop_back();

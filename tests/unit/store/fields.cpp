@@ -189,6 +189,9 @@ TEST_F(Fields, OfARaceAreSetByIt) {
   result.record = records[0].id;
   result.seconds = wanted.race_seconds = 1.5e-3;
   result.spread = wanted.race.spread;
+  result.after_1ms = wanted.race.after_1ms;
+  result.after_20ms = wanted.race.after_20ms;
+  result.lost = wanted.race.lost;
   ASSERT_TRUE(store->set_race({result}, wanted.race));
   wanted.raced = true;
   expect_equal(kRecordFields, all(*store)[0], wanted);

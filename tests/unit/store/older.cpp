@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "tuner/store/database.h"
+#include "tuner/store/schema.h"
 #include "unit/store/field_values.h"
 #include "unit/store/fixture.h"
 
@@ -208,7 +209,7 @@ TEST_F(StoreTest, ADatabaseOfVersion2StaysReadable) {
                                             column)),
               3)
         << column;
-  EXPECT_EQ(*database.integer("PRAGMA user_version"), 3);
+  EXPECT_EQ(*database.integer("PRAGMA user_version"), kSchemaVersion);
   EXPECT_EQ(all(*store).size(), 3U);
 }
 

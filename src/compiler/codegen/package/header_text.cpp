@@ -87,7 +87,8 @@ extern "C" {{
 
 typedef struct lathe_{name} lathe_{name};
 
-/* `parallel` runs the library's loops; NULL: a pool of its own with {threads}. */
+/* `parallel` runs the library's loops; NULL: up to {threads}, but no more than there are
+ * processors. All libraries of a process share them. */
 int32_t lathe_{name}_create(const lathe_parallel* parallel, lathe_{name}** handle);
 int32_t lathe_{name}_prepare(lathe_{name}* handle, const DLTensor* const* inputs);
 int32_t lathe_{name}_run(lathe_{name}* handle, const DLTensor* const* inputs,
