@@ -155,7 +155,7 @@ namespace {
 std::vector<Config> with_value(const Space& space, std::size_t knob, std::uint16_t value,
                                int wanted, Rng& rng) {
   std::vector<Config> out;
-  for (int tries = 0; tries < 50 * wanted && std::ssize(out) < wanted; ++tries) {
+  for (int tries = 0; tries < 1000 * wanted && std::ssize(out) < wanted; ++tries) {
     Config config = tries == 0 ? space.default_config() : space.random(rng);
     if (!space.to_json(config).contains(space.knob_list()[knob].name)) continue;
     config[knob] = value;
