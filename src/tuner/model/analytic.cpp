@@ -132,12 +132,12 @@ double AnalyticModel::memory_cycles(const Part& part, const Footprint& f, double
   // but must come from memory when it is used next.
   const bool held = touched_ <= machine_.l3_bytes;
   const double again = held == part.streaming ? part.stored : 0;
-  const double times[] = {
-      core, analysis::traffic(part.plan, f, machine_.l1_bytes) / machine_.l2_rate,
-      analysis::traffic(part.plan, f, machine_.l2_bytes) /
-          (machine_.l3_rate * space::share_of_l3(machine_.threads)),
-      (analysis::traffic(part.plan, f, machine_.l3_bytes) + again) /
-          (machine_.memory_rate * space::share_of_memory(machine_.threads))};
+  const double times[] = {core,
+                          analysis::traffic(part.plan, f, machine_.l1_bytes) / machine_.l2_rate,
+                          analysis::traffic(part.plan, f, machine_.l2_bytes) /
+                              (machine_.l3_rate * space::share_of_l3(machine_.threads)),
+                          (analysis::traffic(part.plan, f, machine_.l3_bytes) + again) /
+                              (machine_.memory_rate * space::share_of_memory(machine_.threads))};
   double sum = 0, slowest = 0;
   for (const double t : times) {
     sum += t;

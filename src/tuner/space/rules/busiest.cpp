@@ -12,7 +12,8 @@ double largest(std::span<const SharedAxis> axes, std::int64_t parts) {
   const double block =
       static_cast<double>(std::min(outer.block, outer.count)) / static_cast<double>(outer.count);
   const std::int64_t inside = parts_of(axes.subspan(1));
-  const double whole = block * static_cast<double>(parts / inside);
+  const std::int64_t full = parts / inside;
+  const double whole = block * static_cast<double>(full);
   return std::min(1.0, whole + block * largest(axes.subspan(1), parts % inside));
 }
 

@@ -189,8 +189,7 @@ bool CookToomBuilder::is_position(int filter_dim) const {
 
 // The loops over blocks of the result that threads share.
 CookToomBuilder::Names CookToomBuilder::shared_result() const {
-  const Names results = {sum_.block + "." + sum_.vector + ".c"};
-  Names outer;
+  Names results = {sum_.block + "." + sum_.vector + ".c"}, outer;
   for (const std::string& iter : sum_.outer) outer.push_back(sum_.block + "." + iter);
   switch (rule_.shares[chosen(rule_.at.share)]) {
     case TileShare::kTiles: return block_loops_;

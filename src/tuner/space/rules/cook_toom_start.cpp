@@ -129,8 +129,7 @@ void set_starts(const CookToomRule& rule, Derived& derived) {
   double least = 1e300;
   for (std::size_t i = rule.may_be_direct ? 0 : 1; i < rule.algorithms.size(); ++i) {
     by_cost.push_back(start_of(rule, derived.knobs, i, derived.start));
-    const double cost =
-        (i == 0 ? kWorthIt : 1) * cost_of(rule, derived.knobs, rule.algorithms[i]);
+    const double cost = (i == 0 ? kWorthIt : 1) * cost_of(rule, derived.knobs, rule.algorithms[i]);
     if (cost < least) usual = by_cost.size() - 1, least = cost;
   }
   for (std::size_t i = 0; rule.target.threads > 1 && i < by_cost.size(); ++i)

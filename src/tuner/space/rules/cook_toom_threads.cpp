@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <tuple>
 
 #include "tuner/space/rules/busiest.h"
 #include "tuner/space/rules/cook_toom_work.h"
@@ -58,6 +59,9 @@ class SharedCycles {
     InputCopy copy = InputCopy::kNone;
   };
 
+  static bool shares_tiles(TileShare share) {
+    return share == TileShare::kTiles || share == TileShare::kBatchAndTiles;
+  }
   Plan best() {
     consider_positions();
     for (const std::int64_t rows : blocks_of(rule_.at.block_t, rows_))
@@ -66,7 +70,11 @@ class SharedCycles {
         for (const std::int64_t vectors : blocks_of(rule_.at.block_v, vectors_))
           consider_results({rows, columns, vectors});
       }
-    return best_;
+    // The largest blocks of what is about as good as the best.
+    return std::ranges::min(plans_, {}, [this](const Plan& p) {
+      const std::int64_t block = p.blocks.rows * p.blocks.columns * p.blocks.vectors;
+      return std::tuple(p.cycles > kAlike * least_, !shares_tiles(p.share), -block, p.cycles);
+    });
   }
 
  private:
@@ -125,7 +133,7 @@ class SharedCycles {
     const auto all = static_cast<double>(outer_);
     const double share = busiest_share(axes, threads_);
     const double least = cycles(work_.products) * all * share;
-    if (least >= best_.cycles) return;
+    if (least >= least_) return;
     const double own = own_parts(axes);
     const double scratch = 4 * (work_.inputs + work_.outputs);
     const double block =
@@ -133,7 +141,8 @@ class SharedCycles {
     double bytes = work_.weights * (work_.weights > kScratchShare * kL2 ? own : 1);
     if (scratch * block > kScratchShare * kL2) bytes += 2 * scratch * all * share;
     const auto [tile, slow] = best_tile(b);
-    const double most = tails(b) * beside(least * slow, bytes / rate()) +
+    const double moved = bytes / rate() + work_.weights * own / kL2Rate;
+    const double most = tails(b) * beside(least * slow, moved) +
                         transform(work_.inputs + work_.outputs) * all * share;
     const double time = start_cycles(used(axes)) + kBlockCycles * own + most * (1 + kLate / own);
     take({time, outer_ > 1 ? TileShare::kBatchAndTiles : TileShare::kTiles, b, tile,
@@ -147,7 +156,7 @@ class SharedCycles {
     const auto all = static_cast<double>(outer_);
     const double share = busiest_share(axes, threads_);
     const double least = cycles(work_.products) * all * share;
-    if (least >= best_.cycles) return;
+    if (least >= least_) return;
     const double own = own_parts(axes);
     const std::int64_t tile_blocks = axes[2].parts() * axes[3].parts();
     const double of_tiles = 1 / static_cast<double>(tile_blocks),
@@ -189,8 +198,7 @@ class SharedCycles {
       const double back = (transform(work_.outputs) + 4 * work_.outputs / kOthersRate) * all;
       const double time = start_cycles(used(axes)) + 2 * meet_cycles(threads_) + input.cycles +
                           products + moved / kOthersRate +
-                          back * busiest_share(results, threads_) * tails(b) +
-                          kBlockCycles / t;
+                          back * busiest_share(results, threads_) * tails(b) + kBlockCycles / t;
       take({time, TileShare::kPositions, b, tile, input.copy});
     }
   }
@@ -224,10 +232,13 @@ class SharedCycles {
   }
   // Parts of the thread that has most.
   double own_parts(std::span<const SharedAxis> axes) const {
-    return static_cast<double>((parts_of(axes) + threads_ - 1) / threads_);
+    const std::int64_t own = (parts_of(axes) + threads_ - 1) / threads_;
+    return static_cast<double>(own);
   }
-  void take(const Plan& plan) {
-    if (plan.cycles < best_.cycles) best_ = plan;
+  void take(Plan plan) {
+    if (!shares_tiles(plan.share)) plan.cycles *= kOtherChoice;
+    least_ = std::min(least_, plan.cycles);
+    plans_.push_back(plan);
   }
 
   const CookToomRule& rule_;
@@ -239,7 +250,8 @@ class SharedCycles {
   std::int64_t rows_ = 1, columns_ = 1, vectors_ = 1, outer_ = 1, strands_ = 1, positions_ = 1;
   double unlike_ = 1;  // products of the position that has most, over the mean
   std::vector<ProductTile> tiles_;
-  Plan best_;
+  std::vector<Plan> plans_;
+  double least_ = 1e300;
 };
 
 }  // namespace
@@ -253,7 +265,7 @@ SharedStart shared_start(const CookToomRule& rule, const std::vector<Knob>& knob
   const auto choose = [&](int knob, const auto& choices, const auto& wanted) {
     set(knob, std::ranges::find(choices, wanted) - choices.begin());
   };
-  const bool block = plan.share == TileShare::kTiles || plan.share == TileShare::kBatchAndTiles;
+  const bool block = SharedCycles::shares_tiles(plan.share);
   choose(rule.at.share, rule.shares, plan.share);
   choose(rule.at.place, rule.places, block ? InputPlace::kBlock : InputPlace::kWhole);
   choose(rule.at.copy, rule.copies, plan.copy);

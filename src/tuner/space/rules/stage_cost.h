@@ -8,7 +8,7 @@ namespace lathe::space {
 // Of a core, as in model::Machine, which knows more of the machine than a rule may: bytes, bytes a
 // cycle, and the share of the time that does not overlap with what takes longest.
 inline constexpr double kL2 = 1e6, kL3 = 32e6;
-inline constexpr double kL3Rate = 20, kMemoryRate = 7;
+inline constexpr double kL2Rate = 32, kL3Rate = 20, kMemoryRate = 7;
 inline constexpr double kHiddenShare = 0.15;
 // Of an addition, in cycles: fewer sums under way than start in that time wait for each other.
 inline constexpr double kLatency = 4;
@@ -16,10 +16,12 @@ inline constexpr double kLatency = 4;
 // longer they take where the last one is smaller, which has code of its own.
 inline constexpr double kBlockCycles = 250, kTail = 1.03;
 // What one thread alone would not choose must promise so much: its choice is known to be good.
-inline constexpr double kOtherChoice = 1.05;
+inline constexpr double kOtherChoice = 1.08;
 // A thread that is late leaves parts that others do; all wait for the last one. It costs this share
 // of a part.
 inline constexpr double kLate = 0.05;
+// Estimates that differ by no more are alike: what is simpler is chosen.
+inline constexpr double kAlike = 1.03;
 
 // About how many cycles one thread needs for a stage, in vectors of so many lanes at the peak: 0
 // for one that depends on constants alone.

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <optional>
 #include <span>
+#include <tuple>
 
 #include "tuner/space/rules/busiest.h"
 #include "tuner/space/rules/register_tile.h"
@@ -20,9 +20,10 @@ namespace {
 constexpr double kPackingCost = 8, kWholeCost = 1.25;
 // What stays in the first cache as it lies needs no copy: with one it takes so much less.
 constexpr double kFirstCache = 32 << 10, kUnpacked = 1.005;
-constexpr double kMapCycles = 30;    // around a block of a map
+constexpr double kKeptShare = 0.5;    // of the second cache, for what a part reads of an operand
+constexpr double kMapCycles = 30;     // around a block of a map
 constexpr double kOtherOrder = 1.03;  // another order of loops than one thread has takes so long
-constexpr double kWorthParts = 1.1;  // parts of a reduction must promise so much
+constexpr double kWorthParts = 1.1;   // parts of a reduction must promise so much
 
 class TileSharing {
  public:
@@ -43,20 +44,19 @@ class TileSharing {
   }
 
   double share() {
-    std::optional<Choice> best;
     for (const SharedLoop loops : rule_.shared_loops)
       for (const Packing w : packings(rule_.at.pack_w, rule_.weight_packings, axes_.weights))
         for (const Packing x : packings(rule_.at.pack_x, rule_.input_packings, axes_.input))
-          consider(loops, w, x, best);
-    LATHE_CHECK(best.has_value(), "nothing can be shared");
-    choose(rule_.at.parallel, rule_.shared_loops, best->loops);
-    choose(rule_.at.pack_w, rule_.weight_packings, best->weights);
-    choose(rule_.at.pack_x, rule_.input_packings, best->input);
-    set(rule_.at.order, best->order);
-    set(rule_.at.block_v, best->block_v);
-    set(rule_.at.block_p, best->block_p);
-    set(rule_.at.block_q, best->block_q);
-    return best->cycles;
+          consider(loops, w, x);
+    const Choice best = simplest();
+    choose(rule_.at.parallel, rule_.shared_loops, best.loops);
+    choose(rule_.at.pack_w, rule_.weight_packings, best.weights);
+    choose(rule_.at.pack_x, rule_.input_packings, best.input);
+    set(rule_.at.order, best.order);
+    set(rule_.at.block_v, best.block_v);
+    set(rule_.at.block_p, best.block_p);
+    set(rule_.at.block_q, best.block_q);
+    return best.cycles;
   }
 
  private:
@@ -65,6 +65,7 @@ class TileSharing {
     Packing weights = Packing::kNone, input = Packing::kNone;
     std::int64_t order = 0, block_v = 1, block_p = 1, block_q = 1;
     double cycles = 1e300;
+    std::int64_t parts = 1;
   };
   struct Operand {
     const ir::Read* read;
@@ -165,31 +166,54 @@ class TileSharing {
     return found == rule_.orders.end() ? -1 : found - rule_.orders.begin();
   }
 
-  void consider(SharedLoop loops, Packing w, Packing x, std::optional<Choice>& best) const {
-    const std::int64_t order = order_for(loops);
-    if (order < 0) return;
-    for (const std::int64_t bv : blocks_of(rule_.at.block_v, loops))
-      for (const std::int64_t bp : blocks_of(rule_.at.block_p, loops)) {
-        Choice next{loops, w, x, order, bv, bp, value(rule_.at.block_q)};
-        next.cycles = cycles(next);
-        if (!best || next.cycles < best->cycles) best = next;
-      }
-    consider_inner(loops, w, x, best);
-  }
-
-  // Blocks of the inner pixel axis, too, where there are few others.
-  void consider_inner(SharedLoop loops, Packing w, Packing x, std::optional<Choice>& best) const {
-    constexpr std::int64_t kFew = 4;
+  void consider(SharedLoop loops, Packing w, Packing x) {
     Choice next{loops, w, x, order_for(loops), 1, 1, value(rule_.at.block_q)};
-    const std::vector<std::int64_t> inner = blocks_of(rule_.at.block_q, loops);
-    if (inner.size() < 2 || parts_of(axes_of(shared(next))) >= kFew * threads_) return;
+    if (next.order < 0) return;
+    const std::int64_t most = parts_of(axes_of(shared(next)));
     for (const std::int64_t bv : blocks_of(rule_.at.block_v, loops))
       for (const std::int64_t bp : blocks_of(rule_.at.block_p, loops))
-        for (const std::int64_t bq : inner) {
+        for (const std::int64_t bq : inner_blocks(loops, most)) {
           next.block_v = bv, next.block_p = bp, next.block_q = bq;
           next.cycles = cycles(next);
-          if (next.cycles < best->cycles) best = next;
+          next.parts = parts_of(axes_of(shared(next)));
+          choices_.push_back(next);
         }
+  }
+
+  // Of the inner pixel axis: as they are, or any where there are few parts otherwise.
+  std::vector<std::int64_t> inner_blocks(SharedLoop loops, std::int64_t most) const {
+    constexpr std::int64_t kFew = 4;
+    std::vector<std::int64_t> blocks = {value(rule_.at.block_q)};
+    if (most < kFew * threads_)
+      for (const std::int64_t block : blocks_of(rule_.at.block_q, loops)) blocks.push_back(block);
+    return blocks;
+  }
+
+  // Of what is about as good as the best: few loops, the vectors' before the pixels', copies as
+  // they are, and large blocks.
+  Choice simplest() const {
+    LATHE_CHECK(!choices_.empty(), "nothing can be shared");
+    const double least = std::ranges::min(choices_, {}, &Choice::cycles).cycles;
+    const auto rank = [&](const Choice& c) {
+      return std::tuple(c.cycles > kAlike * least, rank_of(c.loops),
+                        c.weights != choices_[0].weights, c.input != choices_[0].input, c.parts,
+                        c.cycles);
+    };
+    return std::ranges::min(choices_, {}, rank);
+  }
+  static int rank_of(SharedLoop loops) {
+    switch (loops) {
+      case SharedLoop::kNone: return 0;
+      case SharedLoop::kBatch: return 1;
+      case SharedLoop::kVectorBlocks:
+      case SharedLoop::kBatchAndVectors: return 2;
+      case SharedLoop::kPixelBlocks:
+      case SharedLoop::kBatchAndPixels: return 3;
+      case SharedLoop::kVectorsAndPixels:
+      case SharedLoop::kAll: return 4;
+      case SharedLoop::kReduction: return 5;
+    }
+    LATHE_CHECK(false, "a shared loop has no rank");
   }
 
   // The loops that are shared, from outside in.
@@ -264,11 +288,15 @@ class TileSharing {
     return regions;
   }
 
-  // Bytes of the operands that a thread with so many parts reads, as cycles.
+  // Bytes of the operands that a thread with so many parts reads, as cycles: what of an operand the
+  // second cache does not keep comes again for each part.
   double moving(const std::vector<Loop>& loops, std::int64_t own, int threads) const {
     double bytes = 0;
-    for (const Operand& operand : operands_)
-      bytes += operand.bytes * reached(*operand.read, loops, static_cast<double>(own));
+    for (const Operand& operand : operands_) {
+      const double of_part = operand.bytes * reached(*operand.read, loops, 1);
+      const double once = operand.bytes * reached(*operand.read, loops, static_cast<double>(own));
+      bytes += of_part > kKeptShare * kL2 ? of_part * static_cast<double>(own) : once;
+    }
     const double rate =
         bytes_ > kL3 ? kMemoryRate * share_of_memory(threads) : kL3Rate * share_of_l3(threads);
     return bytes / rate;
@@ -345,6 +373,7 @@ class TileSharing {
   const te::Stage& stage_;
   std::vector<std::int64_t>& start_;
   int threads_;
+  std::vector<Choice> choices_;
   double alone_ = 0, rest_ = 0;  // cycles of one thread: of the stage, and of all others
   double others_ = 0;            // stages beside it
   std::vector<Operand> operands_;

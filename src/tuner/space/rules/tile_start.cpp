@@ -80,8 +80,7 @@ class TileChooser {
   double slowness(const Tile& tile) const {
     double iterations = 1;
     for (const te::Iterator& it : stage_.iters) iterations *= static_cast<double>(it.extent);
-    const double each =
-        cycles_of(rule_.workload, stage_, rule_.lanes) * rule_.lanes / iterations;
+    const double each = cycles_of(rule_.workload, stage_, rule_.lanes) * rule_.lanes / iterations;
     const auto sums = static_cast<double>(tile.v * tile.a * tile.b);
     const bool waits = stage_.reduce != ir::ReduceOp::kNone && each > 0;
     return cost_of_tile(tile.v, tile.a, tile.b) *
