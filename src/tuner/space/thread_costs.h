@@ -15,7 +15,7 @@ inline double meet_cycles(int threads) {
 }
 // Until the threads of a parallel region have begun and met.
 inline double start_cycles(int threads) {
-  constexpr double kBegin = 3000, kEach = 30;
+  constexpr double kBegin = 1500, kEach = 30;
   return threads < 2 ? 0 : kBegin + kEach * threads + meet_cycles(threads);
 }
 

@@ -21,7 +21,7 @@ inline constexpr double kOtherChoice = 1.08;
 // of a part.
 inline constexpr double kLate = 0.05;
 // Estimates that differ by no more are alike: what is simpler is chosen.
-inline constexpr double kAlike = 1.03;
+inline constexpr double kAlike = 1.02;
 
 // About how many cycles one thread needs for a stage, in vectors of so many lanes at the peak: 0
 // for one that depends on constants alone.

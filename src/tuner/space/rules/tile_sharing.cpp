@@ -189,17 +189,24 @@ class TileSharing {
     return blocks;
   }
 
-  // Of what is about as good as the best: few loops, the vectors' before the pixels', copies as
-  // they are, and large blocks.
+  // Of what is about as good as the best: few loops, the vectors' before the pixels'; then copies
+  // as they are, and large blocks.
   Choice simplest() const {
     LATHE_CHECK(!choices_.empty(), "nothing can be shared");
-    const double least = std::ranges::min(choices_, {}, &Choice::cycles).cycles;
-    const auto rank = [&](const Choice& c) {
-      return std::tuple(c.cycles > kAlike * least, rank_of(c.loops),
+    const auto least = [&](int rank) {
+      double cycles = 1e300;
+      for (const Choice& c : choices_)
+        if (rank < 0 || rank_of(c.loops) == rank) cycles = std::min(cycles, c.cycles);
+      return cycles;
+    };
+    int simple = 0;
+    while (least(simple) > kAlike * least(-1)) ++simple;
+    const double most = kAlike * least(simple);
+    return std::ranges::min(choices_, {}, [&](const Choice& c) {
+      return std::tuple(rank_of(c.loops) != simple || c.cycles > most,
                         c.weights != choices_[0].weights, c.input != choices_[0].input, c.parts,
                         c.cycles);
-    };
-    return std::ranges::min(choices_, {}, rank);
+    });
   }
   static int rank_of(SharedLoop loops) {
     switch (loops) {

@@ -53,9 +53,7 @@ class TileChooser {
     const Values first = start_;
     TileStart best{first, 1e300};
     const Tile usual = tile();
-    const auto slow = [&](const Tile& tile) {
-      return slowness(tile) * (tile == usual ? 1 : kOtherChoice);
-    };
+    const auto slow = [&](const Tile& tile) { return slowness(tile); };
     const double alone = cycles_of(rule_.workload, stage_, rule_.lanes) / rule_.target.threads;
     std::ranges::stable_sort(tiles_, {}, slow);
     for (const Tile& tile : tiles_) {
@@ -65,7 +63,8 @@ class TileChooser {
       set(rule_.at.tile_p0, tile.a);
       set(rule_.at.tile_p1, tile.b);
       complete();
-      const double cycles = choose_shared_loops(rule_, slow(this->tile()), start_);
+      const double cycles = (tile == usual ? 1 : kOtherChoice) *
+                            choose_shared_loops(rule_, slowness(this->tile()), start_);
       if (cycles < best.cycles) best = {start_, cycles};
     }
     return best;
