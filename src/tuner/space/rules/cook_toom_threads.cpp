@@ -18,9 +18,9 @@ constexpr double kProduct = 0.5;  // cycles of one in a vector
 // Bytes a cycle of what other threads have made, which nothing hides: C2 with two threads and its
 // whole input transformed before takes 193 us, by blocks of tiles 162.
 constexpr double kOthersRate = 12;
-// A start that transforms the whole input before must promise so much: with two threads those that
-// promised 1.08 took up to 1.1 times as long.
-constexpr double kWholeInput = 1.15;
+// A start that transforms the whole input before must promise so much, and one that cuts rows of
+// tiles: with two threads those that promised 1.08, and 1.05, took up to 1.1 times as long.
+constexpr double kWholeInput = 1.15, kColumns = 1.04;
 
 std::int64_t whole(double x) { return std::llround(x); }
 
@@ -76,7 +76,8 @@ class SharedCycles {
     // The largest blocks of what is about as good as the best.
     return std::ranges::min(plans_, {}, [this](const Plan& p) {
       const std::int64_t block = p.blocks.rows * p.blocks.columns * p.blocks.vectors;
-      return std::tuple(p.cycles > kAlike * least_, !shares_tiles(p.share), -block, p.cycles);
+      return std::tuple(p.cycles > kAlike * least_, !shares_tiles(p.share),
+                        p.blocks.columns < columns_, -block, p.cycles);
     });
   }
 
@@ -242,7 +243,7 @@ class SharedCycles {
   }
   void take(Plan plan) {
     if (!shares_tiles(plan.share)) plan.cycles *= kWholeInput;
-    else if (plan.blocks.columns < columns_) plan.cycles *= kOtherChoice;
+    else if (plan.blocks.columns < columns_) plan.cycles *= kColumns;
     least_ = std::min(least_, plan.cycles);
     plans_.push_back(plan);
   }
