@@ -8,6 +8,7 @@
 
 #include <unistd.h>
 
+#include "api/told_times.h"
 #include "api/views.h"
 #include "api/workload.h"
 #include "base/file.h"
@@ -59,8 +60,9 @@ Status check_place(const std::string& path) {
 
 }  // namespace
 
-Result<ArtifactFiles> write_artifact(const te::Workload& workload, const schedule::Trace& trace,
-                                     const Target& target, const ArtifactRequest& request) {
+Result<ArtifactFiles> write_artifact(const te::Workload& workload, const Chosen& chosen,
+                                     const ArtifactRequest& request) {
+  const auto& [trace, target, record, note] = chosen;
   // The linker would take it for a flag.
   const std::string path = request.path.starts_with('-') ? "./" + request.path : request.path;
   ArtifactFiles files;
@@ -73,6 +75,7 @@ Result<ArtifactFiles> write_artifact(const te::Workload& workload, const schedul
                                       "The program " + files.checked.sentence + "."};
   if (const std::string names = names_sentence(workload); !names.empty())
     remarks.insert(remarks.begin(), names);
+  if (record) remarks.push_back(timed_sentence(*record));
   const codegen::Backend& backend = *LATHE_TRY(driver::backend_for(target, backends()));
   const auto written =
       LATHE_TRY(package::write_artifact(files.name, flat, target, backend, path, remarks));

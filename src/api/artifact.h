@@ -5,10 +5,9 @@
 #include <string>
 
 #include "api/checked.h"
+#include "api/schedules.h"
 #include "base/result.h"
-#include "base/target.h"
 #include "compiler/ir/flat/flat.h"
-#include "compiler/schedule/step.h"
 #include "compiler/te/workload.h"
 
 namespace lathe::api {
@@ -26,8 +25,9 @@ struct ArtifactFiles {
   Checked checked;  // the header tells it, too
 };
 
-Result<ArtifactFiles> write_artifact(const te::Workload& workload, const schedule::Trace& trace,
-                                     const Target& target, const ArtifactRequest& request);
+// The header also tells the times of the choice's record.
+Result<ArtifactFiles> write_artifact(const te::Workload& workload, const Chosen& chosen,
+                                     const ArtifactRequest& request);
 
 // The text of the example beside `library`, which is a file's name. It fills every input, runs
 // once, and prints the first numbers of each output, whatever their types. It is C99 and compiles

@@ -120,7 +120,7 @@ Status write_files(const te::Workload& workload, const std::string& path, const 
                    const Machine& machine, Check check) {
   const auto chosen = LATHE_TRY(chosen_of(workload, which, machine));
   const api::ArtifactRequest request{path, "", checking_of(check)};
-  LATHE_TRY(api::write_artifact(workload, chosen.trace, chosen.target, request));
+  LATHE_TRY(api::write_artifact(workload, chosen, request));
   return {};
 }
 

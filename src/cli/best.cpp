@@ -1,6 +1,7 @@
 // lathe best: the best program of a workload on record.
 #include <memory>
 
+#include "api/told_times.h"
 #include "cli/application.h"
 #include "cli/command.h"
 #include "cli/flags.h"
@@ -42,7 +43,8 @@ Result<int> perform(const Flags& flags) {
   if (record.race.peak_flops > 0)
     fmt::print("{}\n", peak_text(traffic, flops, seconds, record.race.peak_flops));
   if (traffic.bytes > 0) fmt::print("memory: {}\n", traffic_text(traffic, seconds));
-  if (const std::string called = called_text(record); !called.empty()) fmt::print("{}\n", called);
+  if (const std::string called = api::called_text(record); !called.empty())
+    fmt::print("{}\n", called);
   if (const std::string note = race_note(record); !note.empty()) fmt::print("{}\n", note);
   fmt::print("{}",
              printable(fmt::format("trial {} of run {}, {}, on {}\nschedule: {}\n{}", record.index,

@@ -33,7 +33,7 @@ Result<int> perform(const Flags& flags) {
     return fmt::format("building and checking the {} schedule, {}", flags.schedule,
                        duration_text(past.count()));
   });
-  const auto files = api::write_artifact(workload.definition, chosen.trace, chosen.target,
+  const auto files = api::write_artifact(workload.definition, chosen,
                                          {flags.output, flags.name, flags.checking()});
   line.finish();
   if (!files) return std::unexpected(files.error());

@@ -4,6 +4,7 @@
 #include <mutex>
 
 #include "api/racing.h"
+#include "api/told_times.h"
 #include "base/processors.h"
 #include "cli/application.h"
 #include "cli/command.h"
@@ -57,7 +58,7 @@ void print_text(const api::Raced& raced) {
     fmt::print("best: {}, {}, {}\nmemory: {}\n", time_text(best), rate_text(raced.flops, best),
                peak_text(raced.traffic, raced.flops, best, raced.peak_flops),
                traffic_text(raced.traffic, best));
-  if (const std::string called = called_text(raced.records.front()); !called.empty())
+  if (const std::string called = api::called_text(raced.records.front()); !called.empty())
     fmt::print("{}\n", called);
 }
 

@@ -9,16 +9,11 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "api/told_times.h"
 #include "tuner/measure/measure.h"
 #include "tuner/tune/fields.h"
 
 namespace lathe::cli {
-
-std::string time_text(double seconds) {
-  if (seconds < 1e-3) return fmt::format("{:.4g} us", seconds * 1e6);
-  if (seconds < 1) return fmt::format("{:.4g} ms", seconds * 1e3);
-  return fmt::format("{:.4g} s", seconds);
-}
 
 std::string rate_text(double flops, double seconds) {
   return fmt::format("{:.1f} GFLOP/s", flops / seconds / 1e9);
@@ -91,20 +86,6 @@ std::string race_note(const store::Record& record) {
   if (!record.raced || !record.race.disturbed) return "";
   return "this time is of a race on a disturbed machine, so the program may be faster; lathe race "
          "repeats it";
-}
-
-std::string called_text(const store::Record& record) {
-  const store::RaceNote& race = record.race;
-  if (!record.raced || race.after_1ms <= 0 || race.after_20ms <= 0) return "";
-  std::string out = fmt::format("called after a pause: {} after 1 ms, {} after 20 ms",
-                                time_text(race.after_1ms), time_text(race.after_20ms));
-  constexpr double kShown = 0.005;
-  if (race.lost >= kShown)
-    out += fmt::format(
-        "; the scheduler took {:.0f} % of its calls' time in the race, which does "
-        "not count",
-        100 * race.lost);
-  return out;
 }
 
 std::string counted(std::int64_t count, const std::string& noun) {
@@ -296,7 +277,7 @@ std::string text_of(const api::Tuned& tuned) {
   if (tuned.peak_flops > 0)
     out += ", " + peak_text(tuned.traffic, s.flops, s.best_seconds(), tuned.peak_flops);
   if (tuned.traffic.bytes > 0) out += "\nmemory: " + traffic_text(tuned.traffic, s.best_seconds());
-  if (const std::string called = called_text(s.best); !called.empty() && !tuned.replayed)
+  if (const std::string called = api::called_text(s.best); !called.empty() && !tuned.replayed)
     out += "\n" + called;
   if (const std::string note = race_text(s); !note.empty()) out += "\n" + note;
   return out + fmt::format("\nschedule: {}\n",

@@ -8,11 +8,11 @@
 #include "api/tuning.h"
 #include "api/workload.h"
 #include "base/json.h"
+#include "base/time_text.h"
 #include "compiler/schedule/step.h"
 
 namespace lathe::cli {
 
-std::string time_text(double seconds);                // "12.3 us", "4.56 ms"
 std::string rate_text(double flops, double seconds);  // "198.2 GFLOP/s"
 // What moves between program and memory: "12.0 GB/s, 40 % of the 30 GB/s ..."; with the share only
 // where the bandwidth is known.
@@ -27,8 +27,6 @@ inline constexpr double kMostShare = 1.01;
 void add_traffic(Json& json, const api::Traffic& traffic, double seconds);
 // What remains open after a race on a disturbed machine; empty if there was none.
 std::string race_note(const store::Record& record);
-// What callers get that do not call again at once; empty: that was not measured.
-std::string called_text(const store::Record& record);
 std::string counted(std::int64_t count, const std::string& noun);  // "1 trial", "12 trials"
 
 // For a replay, leaves out all that another run of the same command would tell differently.

@@ -32,7 +32,7 @@ class Exported : public testing::Test {
       request.shapes = {"X=20"}, request.dtypes = {dtype};
     const auto workload = make_workload(request);
     if (!workload) throw std::runtime_error(workload.error().text());
-    auto files = write_artifact(workload->definition, {}, *make_target("cpu:host", 1),
+    auto files = write_artifact(workload->definition, {{}, *make_target("cpu:host", 1), {}, ""},
                                 {folder_.at(path), name, Checking::kSkip});
     if (!files) throw std::runtime_error(files.error().text());
     return *files;

@@ -54,6 +54,11 @@ TEST_F(Command, TunesAndUsesWhatItFound) {
       "\nLathe's records and traces say A for X, B for W, C for Z.\n"));
   EXPECT_NE(lathe(with({"trials"}, workload_)).out.find("(raced"), std::string::npos);
 
+  const std::string library = folder_.at("raced.so");
+  EXPECT_EQ(lathe(with(with({"compile"}, workload_), {"-o", library})).code, 0);
+  for (const char* said : {"right after another", "after 1 ms", "after 20 ms"})
+    EXPECT_NE(content(folder_.at("raced.h")).find(said), std::string::npos) << said;
+
   for (const char* schedule : {"naive", "default", "predicted", "best"}) {
     const Outcome bench =
         lathe(with(with({"bench"}, workload_), {"--schedule", schedule, "--json"}));

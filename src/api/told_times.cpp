@@ -1,0 +1,36 @@
+#include "api/told_times.h"
+
+#include <cmath>
+
+#include <fmt/format.h>
+
+#include "base/time_text.h"
+
+namespace lathe::api {
+
+std::string called_text(const store::Record& record) {
+  const store::RaceNote& race = record.race;
+  if (!record.raced || race.after_1ms <= 0 || race.after_20ms <= 0) return "";
+  std::string out = fmt::format("called after a pause: {} after 1 ms, {} after 20 ms",
+                                time_text(race.after_1ms), time_text(race.after_20ms));
+  constexpr double kShown = 0.005;
+  if (race.lost >= kShown)
+    out += fmt::format(
+        "; the scheduler took {:.0f} % of its calls' time in the race, which does "
+        "not count",
+        100 * race.lost);
+  return out;
+}
+
+std::string timed_sentence(const store::Record& record) {
+  const bool raced = record.raced && std::isfinite(record.race_seconds);
+  std::string out =
+      fmt::format("On a processor of model {} a call takes {} right after another", record.cpu,
+                  time_text(raced ? record.race_seconds : record.seconds));
+  if (const std::string called = called_text(record); !called.empty()) out += "; " + called;
+  if (raced && record.race.disturbed)
+    out += "; the machine was disturbed meanwhile, so the program may be faster";
+  return out + ".";
+}
+
+}  // namespace lathe::api
