@@ -13,10 +13,10 @@ namespace {
 constexpr std::uint64_t kEnd = ~std::uint64_t{0};  // mail: the worker ends
 // How much work of one thread is worth waking others for, measured on virtual machines: processors
 // that have rested for long come later.
-constexpr std::int64_t kWorthInARow = 2'000, kWorthShort = 50'000, kWorthLong = 120'000;
+constexpr std::int64_t kWorthInARow = 2'000, kWorthShort = 50'000, kWorthLong = 160'000;
 constexpr std::int64_t kRow = 200'000, kLong = 5'000'000;  // pauses
 constexpr std::int64_t kAskAgain = 1'000'000'000;          // nanoseconds
-constexpr std::uint32_t kLookAfter = 256;                  // regions
+constexpr std::uint32_t kLookAfter = 256, kTryAlone = 16;  // regions
 
 void* allocate(std::size_t bytes) {
   void* memory = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -212,13 +212,20 @@ void Crew::run_phases(const lathe_phase* phases, int count, void* context, int l
   const bool is_long = is_known && known.alone_ns.load(std::memory_order_relaxed) >= worth;
   bool alone = is_known && !is_long;
   if (alone) run_alone(phases, count, context);
-  // Of a region that is worth it one phase at least takes its part. What was long once, perhaps as
-  // its pages were new, need not be so again: each time a piece tells.
+  // Of a region that is worth it one phase at least takes its part.
   else alone = !share(phases, count, context, lanes, is_long ? worth / count : worth);
-  const std::int64_t end = now_ns();
+  const std::int64_t end = now_ns(), took = end - begin;
   ended_ns_.store(end, std::memory_order_relaxed);
   known.body.store(phases->body, std::memory_order_relaxed);
-  known.alone_ns.store(alone ? end - begin : kWorthLong, std::memory_order_relaxed);
+  // What was long once, perhaps as its pages were new, need not be so again. What others helped
+  // with and was done so soon is tried alone, now and then where that is less clear.
+  bool again = took < worth;
+  if (!alone && !again && took < 2 * worth) {
+    const unsigned helped = is_known ? known.helped.load(std::memory_order_relaxed) : 0;
+    known.helped.store(helped + 1, std::memory_order_relaxed);
+    again = helped % kTryAlone == 0;
+  }
+  known.alone_ns.store(alone ? took : again ? 0 : kWorthLong, std::memory_order_relaxed);
 }
 
 // Nanoseconds of one thread's work that are worth waking others after such a pause. In a row of

@@ -96,6 +96,7 @@ class Crew {
   struct Known {
     std::atomic<lathe_body> body;
     std::atomic<std::int64_t> alone_ns;
+    std::atomic<unsigned> helped;  // times that others helped and it was done soon all the same
   };
   static constexpr std::size_t kKnown = 64;
 
