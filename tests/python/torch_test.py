@@ -8,7 +8,7 @@ import warnings
 
 import lathe
 import torch
-from lathe._tune import machine_of
+from lathe._tune import _options, machine_of, tune_workload
 from support import Case, floats, folder, main
 from torch import nn
 from torch._inductor.select_algorithm import extern_kernels
@@ -378,8 +378,20 @@ class Backend(Case):
                 return 1.0 if kernel.threads == faster else 2.0
 
             with unittest.mock.patch.object(lathe.Kernel, "time", time):
-                self.assertEqual(best_kernel(workload, machine_of(2, path)).threads, faster)
-        self.assertEqual(best_kernel(workload, machine_of(1, path)).threads, 1)
+                machine = machine_of(2, path, cold_cache=True)
+                self.assertEqual(best_kernel(workload, machine).threads, faster)
+        machine = machine_of(1, path, cold_cache=True)
+        self.assertEqual(best_kernel(workload, machine).threads, 1)
+
+    def test_records_of_warm_caches_serve(self) -> None:
+        path = os.path.join(folder(), "warm.db")
+        model, inputs = nn.Sequential(nn.Linear(31, 43), nn.ReLU()).eval(), torch.rand(7, 31)
+        with torch.no_grad():
+            workload = lathe.torch._groups_in(model, inputs, None)[0].workload
+        options = _options(machine_of(1, path), {"seconds": 2, "trials": 4})
+        warm = tune_workload(workload, options, False, None)
+        found = best_kernel(workload, machine_of(1, path, cold_cache=True))
+        self.assertEqual(found.trace, warm.trace)
 
     def test_tunes_what_a_model_contains(self) -> None:
         model = nn.Sequential(nn.Linear(24, 24), nn.ReLU(), nn.Linear(24, 24), nn.ReLU()).eval()

@@ -121,6 +121,7 @@ def tune(
     the last seconds spent on it gained. Returns what was tuned; calling it again goes on. Ctrl-C
     ends it with what was found. ``numerics`` is what the backend will be told. The model is run
     once, and all that torch.compile made in this process is compiled anew when it is next called.
+    Programs are timed with cold caches: between two calls of one a model runs all others.
     """
     if isinstance(seconds, bool) or not isinstance(seconds, (int, float)) or not (
         0 < seconds < math.inf
@@ -129,7 +130,7 @@ def tune(
     if getattr(model, "training", False):
         raise invalid("the model is in training mode; call its eval() first")
     threads = torch.get_num_threads()
-    machine = machine_of(threads, database)
+    machine = machine_of(threads, database, cold_cache=True)
     check_numerics(numerics)
     return _tuning.share(_groups_in(model, inputs, numerics), seconds, machine, progress)
 

@@ -191,7 +191,7 @@ class Compiled:
         """The faster of both, with its kernels; None where nothing is frozen: a call changes
         something, or Inductor cannot freeze the graph.
         """
-        machine = machine_of(torch.get_num_threads(), self._options.database)
+        machine = machine_of(torch.get_num_threads(), self._options.database, cold_cache=True)
         found = _tuning.found_in(module, inputs, self._options.numerics)
         if found is None or not (found.groups or any(self._frozen)):
             return None, []

@@ -16,7 +16,7 @@ from .. import _native
 from .._cache import own_cache
 from .._errors import Error, is_of_files
 from .._kernel import Kernel
-from .._tune import compile_workload
+from .._tune import best_of, compile_workload, machine_of
 from ._match import Group
 from ._operators import Placed
 
@@ -61,11 +61,13 @@ def seconds_of(calls: list[Callable[[], Any]], budget: float = 0.3) -> list[floa
 
 
 def best_kernel(workload: _native.Workload, machine: _native.Machine) -> Kernel:
-    """The best on record, else the predicted one.
+    """The best on record for cold caches, else for warm ones, else the predicted one.
 
     Where there is only a record for fewer threads, the predicted one for all of them is timed in
     turns with it, and the faster is taken.
     """
+    if best_of(workload, machine) is None:
+        machine = machine_of(machine.threads, machine.database or None)
     kernel = compile_workload(workload, None, machine)
     if kernel.threads >= machine.threads:
         return kernel

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import time
 from collections.abc import Callable
 from typing import Any, NamedTuple
@@ -10,10 +11,9 @@ import torch  # type: ignore[import-not-found, unused-ignore]
 
 from .. import _native
 from .._errors import Error, is_of_files
-from .._tune import _options, tune_workload
+from .._tune import _options, best_of, tune_workload
 from . import _match
 from ._constants import Constants, placeholders, weights_of
-from ._measure import best_kernel
 
 _LONGEST, _SHORTEST, _LEAST_TURN = 4.0, 1.5, 0.5  # seconds for one workload at a time
 _LEAST_GAIN = 0.02  # that is expected of a workload after turns that gained nothing
@@ -106,8 +106,17 @@ class _Task:
         self.seconds = workload.flops / _USUAL  # a call
 
     def begin(self, machine: _native.Machine) -> None:
-        self.before = best_kernel(self.workload, machine).time(seconds=0.02)
-        self.after = self.seconds = self.before
+        """From what is on record; without that the first turn tells where it began."""
+        best = best_of(self.workload, machine)
+        if best is not None and best["threads"] == machine.threads:
+            self.before = self.after = self.seconds = best["seconds"]
+
+    def end_turn(self, machine: _native.Machine, seconds: float) -> None:
+        if self.before == 0:
+            trials = map(json.loads, self.workload.records(machine).splitlines())
+            first = [t["seconds"] for t in trials if t["index"] == 0 and t["seconds"] > 0]
+            self.before = self.after = self.seconds = max([seconds, *first])
+        self.after = self.seconds = min(self.after, seconds)
 
     def expected(self) -> float:
         return self.calls * self.seconds * self.gain
@@ -146,17 +155,19 @@ def _spend(task: _Task, end: float, machine: _native.Machine, progress: bool | N
             return True
         options = _options(machine, {"seconds": left, "trials": trials + 4096})
         kernel = tune_workload(task.workload, options, progress, None)
+        before = task.after
+        task.end_turn(machine, kernel.seconds or task.after)
     except Error as error:
         if is_of_files(error):
             raise
         task.gain = 0.0  # it stays Inductor's
         return True
-    before, task.after = task.after, min(task.after, kernel.seconds or task.after)
-    task.seconds = task.after
+    before = before or task.before
     if kernel.trials <= trials and task.turn < _LONGEST:
         task.turn = min(2 * task.turn, _LONGEST)  # too short for a program to be measured
         return not kernel.interrupted
-    task.gain = max((before - task.after) / before, task.gain / 2)
+    gained = (before - task.after) / before if before > 0 else 0.0
+    task.gain = max(gained, task.gain / 2)
     if task.gain < _LEAST_GAIN or kernel.trials <= trials:
         task.gain = 0.0
     return not kernel.interrupted
