@@ -32,7 +32,8 @@ def main():
             assert abs(found["means"][kind] - found["rows"][0][kind]) < 1e-9, found
     nothing = run(ROW, "--least-us", "1e9", "--json")
     assert (nothing.returncode, json.loads(nothing.stdout)["rows"]) == (0, []), nothing.stderr
-    for words, why in ((["no-such-row"], "they are C1"), ([ROW, "--callers", "fortran"], "fortran")):
+    unknown = ([ROW, "--callers", "fortran"], "fortran")
+    for words, why in ((["no-such-row"], "they are C1"), unknown):
         wrong = run(*words)
         assert wrong.returncode == 2 and why in wrong.stderr, wrong.stderr
 
