@@ -20,23 +20,38 @@ void register_fork() {
   static_cast<void>(registered);
 }
 
+// Whether this thread is another one than that which ends the interpreter.
+bool is_late() { return ending && pthread_equal(pthread_self(), ender) == 0; }
+// As newer Pythons keep such threads: what they would do or print finds half an interpreter.
+void stay_outside() {
+  while (true) pause();
+}
+
 }  // namespace
 
 bool is_ending() { return ending; }
 
 PyThreadState* begin_outside() {
   register_fork();
-  if (ending && pthread_equal(pthread_self(), ender) == 0) {
+  if (is_late()) {
     PyEval_SaveThread();
-    while (true) pause();  // as newer Pythons keep such threads
+    stay_outside();
   }
   works.fetch_add(1, std::memory_order_relaxed);
   return PyEval_SaveThread();
 }
 
 void end_outside(PyThreadState* state) {
+  if (is_late()) {
+    works.fetch_sub(1, std::memory_order_relaxed);
+    stay_outside();
+  }
   PyEval_RestoreThread(state);
   works.fetch_sub(1, std::memory_order_relaxed);
+  if (is_late()) {
+    PyEval_SaveThread();
+    stay_outside();
+  }
 }
 
 void wait_for_outside() {

@@ -15,7 +15,7 @@ namespace lathe::python {
 // True once the interpreter is about to end: then nothing outside may wait for the GIL again.
 bool is_ending();
 // Begin and end of work outside; the caller holds the GIL. Once the interpreter is about to end,
-// threads other than the one that ends it do not return from begin_outside().
+// threads other than the one that ends it return from neither.
 PyThreadState* begin_outside();
 void end_outside(PyThreadState* state);
 // Waits, without the GIL, until no work is outside. Called when the interpreter is about to end,

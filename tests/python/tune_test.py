@@ -232,7 +232,7 @@ class Interpreters(Case):
             begun.wait(60)
             print("ends")
         """)
-        self.assertEqual((done.returncode, done.stdout), (0, "ends\n"), done.stderr)
+        self.assertEqual((done.returncode, done.stdout, done.stderr), (0, "ends\n", ""))
 
     def test_one_that_ends_during_calls_ends(self) -> None:
         for call in ("kernel(a, a)", 'lathe.einsum("ij,jk->ik", a, a)', "kernel.time(a, a)"):
@@ -247,7 +247,7 @@ class Interpreters(Case):
                 time.sleep(0.3)
                 print("ends")
             """)
-            self.assertEqual((done.returncode, done.stdout), (0, "ends\n"), done.stderr)
+            self.assertEqual((done.returncode, done.stdout, done.stderr), (0, "ends\n", ""))
 
     def test_ctrl_c_ends_a_block_of_tuning(self) -> None:
         done = run_python("""
