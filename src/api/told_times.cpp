@@ -24,9 +24,10 @@ std::string called_text(const store::Record& record) {
 
 std::string timed_sentence(const store::Record& record) {
   const bool raced = record.raced && std::isfinite(record.race_seconds);
-  std::string out =
-      fmt::format("On a processor of model {} a call takes {} right after another", record.cpu,
-                  time_text(raced ? record.race_seconds : record.seconds));
+  const bool cold = record.cache_mode == CacheMode::kCold;
+  std::string out = fmt::format("On a processor of model {} a call takes {} {}", record.cpu,
+                                time_text(raced ? record.race_seconds : record.seconds),
+                                cold ? "with cold caches" : "right after another");
   if (const std::string called = called_text(record); !called.empty()) out += "; " + called;
   if (raced && record.race.disturbed)
     out += "; the machine was disturbed meanwhile, so the program may be faster";

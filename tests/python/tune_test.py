@@ -234,6 +234,24 @@ class Interpreters(Case):
         """)
         self.assertEqual((done.returncode, done.stdout, done.stderr), (0, "ends\n", ""))
 
+    def test_one_that_ends_during_a_callback_ends(self) -> None:
+        done = run_python("""
+            import threading, support, lathe, numpy as np
+            begun = threading.Event()
+            a = np.ones((200, 200), "f4")
+            kernel = lathe.compile("C[i,j] = sum(k) A[i,k] * B[k,j]", A=a, B=a)
+            def hear(progress):
+                begun.set()
+                kernel.time(a, a, seconds=0.3)
+                kernel(a, a)
+            work = dict(A=a, B=a, trials=100000, callback=hear)
+            text = "C[i,j] = sum(k) A[i,k] * B[k,j]"
+            threading.Thread(target=lambda: lathe.tune(text, **work), daemon=True).start()
+            begun.wait(60)
+            print("ends")
+        """)
+        self.assertEqual((done.returncode, done.stdout, done.stderr), (0, "ends\n", ""))
+
     def test_one_that_ends_during_calls_ends(self) -> None:
         for call in ("kernel(a, a)", 'lathe.einsum("ij,jk->ik", a, a)', "kernel.time(a, a)"):
             done = run_python(f"""

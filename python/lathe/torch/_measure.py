@@ -66,8 +66,12 @@ def best_kernel(workload: _native.Workload, machine: _native.Machine) -> Kernel:
     Where there is only a record for fewer threads, the predicted one for all of them is timed in
     turns with it, and the faster is taken.
     """
-    if best_of(workload, machine) is None:
-        machine = machine_of(machine.threads, machine.database or None)
+    cold = best_of(workload, machine)
+    if cold is None or cold["threads"] < machine.threads:
+        usual = machine_of(machine.threads, machine.database or None)
+        warm = best_of(workload, usual)
+        if cold is None or (warm is not None and warm["threads"] > cold["threads"]):
+            machine = usual
     kernel = compile_workload(workload, None, machine)
     if kernel.threads >= machine.threads:
         return kernel

@@ -160,7 +160,10 @@ def _spend(task: _Task, end: float, machine: _native.Machine, progress: bool | N
     except Error as error:
         if is_of_files(error):
             raise
-        task.gain = 0.0  # it stays Inductor's
+        if error.kind == "not-found" and task.turn < _LONGEST:
+            task.turn = min(2 * task.turn, _LONGEST)  # too short for a program to be measured
+        else:
+            task.gain = 0.0  # it stays Inductor's
         return True
     before = before or task.before
     if kernel.trials <= trials and task.turn < _LONGEST:

@@ -5,8 +5,8 @@
 
 namespace lathe::space {
 
-// Of a core, as in model::Machine, which knows more of the machine than a rule may: bytes, bytes a
-// cycle, and the share of the time that does not overlap with what takes longest.
+// Of a core, about: bytes, bytes a cycle (model::Machine knows more of the machine than a rule
+// may), and the share of the time that does not overlap with what takes longest.
 inline constexpr double kL2 = 1e6, kL3 = 32e6;
 inline constexpr double kL2Rate = 32, kL3Rate = 20, kMemoryRate = 7;
 inline constexpr double kHiddenShare = 0.15;
