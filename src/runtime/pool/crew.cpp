@@ -230,7 +230,7 @@ void Crew::Known::forget(lathe_body now) {
   body.store(now, std::memory_order_relaxed);
   alone_ns.store(0, std::memory_order_relaxed);
   helped_ns.store(0, std::memory_order_relaxed);
-  helped.store(0, std::memory_order_relaxed);
+  doubtful.store(0, std::memory_order_relaxed);
 }
 
 bool Crew::Known::better_alone(std::int64_t worth) const {
@@ -243,12 +243,13 @@ bool Crew::Known::better_alone(std::int64_t worth) const {
 void Crew::Known::note(bool alone, std::int64_t took, std::int64_t worth) {
   if (took < 1) took = 1;
   (alone ? alone_ns : helped_ns).store(took, std::memory_order_relaxed);
-  if (alone || took >= 2 * worth) return;
-  // What took long alone once, perhaps as its pages were new, need not do so again: it is tried at
-  // the first such call, the second, the fourth, the eighth ...
-  const unsigned calls = helped.load(std::memory_order_relaxed) + 1;
-  helped.store(calls, std::memory_order_relaxed);
-  if ((calls & (calls - 1)) == 0) alone_ns.store(0, std::memory_order_relaxed);
+  // What took long once, perhaps as its pages were new, need not do so again: the other way is
+  // forgotten, and so tried, at the first such call, the second, the fourth, the eighth ...
+  if (alone ? took < worth : took >= 2 * worth) return;
+  const unsigned calls = doubtful.load(std::memory_order_relaxed) + 1;
+  doubtful.store(calls, std::memory_order_relaxed);
+  if ((calls & (calls - 1)) == 0)
+    (alone ? helped_ns : alone_ns).store(0, std::memory_order_relaxed);
 }
 
 // Nanoseconds of one thread's work that are worth waking others after such a pause. In a row of

@@ -96,8 +96,7 @@ class Crew {
   struct Known {
     std::atomic<lathe_body> body;
     std::atomic<std::int64_t> alone_ns, helped_ns;  // of the last call of either kind; 0: unknown
-    std::atomic<unsigned>
-        helped;  // calls that others helped with, and that were short all the same
+    std::atomic<unsigned> doubtful;                 // calls after which the other way may be better
     void forget(lathe_body now);
     // Whether one thread is to do it alone, where others sleep and `worth` is worth waking them.
     bool better_alone(std::int64_t worth) const;
