@@ -16,7 +16,7 @@ constexpr std::uint64_t kEnd = ~std::uint64_t{0};  // mail: the worker ends
 constexpr std::int64_t kWorthInARow = 2'000, kWorthShort = 50'000, kWorthLong = 160'000;
 constexpr std::int64_t kRow = 200'000, kLong = 5'000'000;  // pauses
 constexpr std::int64_t kAskAgain = 1'000'000'000;          // nanoseconds
-constexpr std::uint32_t kLookAfter = 256;                  // regions
+constexpr std::uint32_t kLookAfter = 256, kTryAlone = 16;  // regions
 
 void* allocate(std::size_t bytes) {
   void* memory = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -207,49 +207,25 @@ void Crew::run_phases(const lathe_phase* phases, int count, void* context, int l
   // What one thread does sooner than others wake up is done by one.
   const std::int64_t begin = now_ns();
   const std::int64_t worth = worth_waking(begin - ended_ns_.load(std::memory_order_relaxed));
-  Known& known = known_of(phases->body);
+  Known& known = known_[reinterpret_cast<std::uintptr_t>(phases->body) / 16 % kKnown];
   const bool is_known = known.body.load(std::memory_order_relaxed) == phases->body;
-  if (!is_known) known.forget(phases->body);
-  bool alone = is_known && known.better_alone(worth);
+  const bool is_long = is_known && known.alone_ns.load(std::memory_order_relaxed) >= worth;
+  bool alone = is_known && !is_long;
   if (alone) run_alone(phases, count, context);
   // Of a region that is worth it one phase at least takes its part.
-  else alone = !share(phases, count, context, lanes, is_known ? worth / count : worth);
-  const std::int64_t end = now_ns();
+  else alone = !share(phases, count, context, lanes, is_long ? worth / count : worth);
+  const std::int64_t end = now_ns(), took = end - begin;
   ended_ns_.store(end, std::memory_order_relaxed);
-  known.note(alone, end - begin, worth);
-}
-
-Crew::Known& Crew::known_of(lathe_body body) {
-  constexpr std::uint64_t kMix = 0x9E3779B97F4A7C15;
-  constexpr int kBits = 6;  // of 64 regions
-  static_assert(kKnown == std::size_t{1} << kBits);
-  return known_[reinterpret_cast<std::uintptr_t>(body) * kMix >> (64 - kBits)];
-}
-
-void Crew::Known::forget(lathe_body now) {
-  body.store(now, std::memory_order_relaxed);
-  alone_ns.store(0, std::memory_order_relaxed);
-  helped_ns.store(0, std::memory_order_relaxed);
-  doubtful.store(0, std::memory_order_relaxed);
-}
-
-bool Crew::Known::better_alone(std::int64_t worth) const {
-  const std::int64_t by_one = alone_ns.load(std::memory_order_relaxed),
-                     by_all = helped_ns.load(std::memory_order_relaxed);
-  if (by_one > 0) return by_all > 0 ? by_one <= by_all : by_one < worth;
-  return by_all > 0 && by_all < 2 * worth;  // to know it
-}
-
-void Crew::Known::note(bool alone, std::int64_t took, std::int64_t worth) {
-  if (took < 1) took = 1;
-  (alone ? alone_ns : helped_ns).store(took, std::memory_order_relaxed);
-  // What took long once, perhaps as its pages were new, need not do so again: the other way is
-  // forgotten, and so tried, at the first such call, the second, the fourth, the eighth ...
-  if (alone ? took < worth : took >= 2 * worth) return;
-  const unsigned calls = doubtful.load(std::memory_order_relaxed) + 1;
-  doubtful.store(calls, std::memory_order_relaxed);
-  if ((calls & (calls - 1)) == 0)
-    (alone ? helped_ns : alone_ns).store(0, std::memory_order_relaxed);
+  known.body.store(phases->body, std::memory_order_relaxed);
+  // What was long once, perhaps as its pages were new, need not be so again. What others helped
+  // with and was done so soon is tried alone, now and then where that is less clear.
+  bool again = took < worth;
+  if (!alone && !again && took < 2 * worth) {
+    const unsigned helped = is_known ? known.helped.load(std::memory_order_relaxed) : 0;
+    known.helped.store(helped + 1, std::memory_order_relaxed);
+    again = helped % kTryAlone == 0;
+  }
+  known.alone_ns.store(alone ? took : again ? 0 : kWorthLong, std::memory_order_relaxed);
 }
 
 // Nanoseconds of one thread's work that are worth waking others after such a pause. In a row of

@@ -95,14 +95,9 @@ class Crew {
   // How long one thread takes for a region, by the code of its first phase.
   struct Known {
     std::atomic<lathe_body> body;
-    std::atomic<std::int64_t> alone_ns, helped_ns;  // of the last call of either kind; 0: unknown
-    std::atomic<unsigned> doubtful;                 // calls after which the other way may be better
-    void forget(lathe_body now);
-    // Whether one thread is to do it alone, where others sleep and `worth` is worth waking them.
-    bool better_alone(std::int64_t worth) const;
-    void note(bool alone, std::int64_t took, std::int64_t worth);
+    std::atomic<std::int64_t> alone_ns;
+    std::atomic<unsigned> helped;  // times that others helped and it was done soon all the same
   };
-  Known& known_of(lathe_body body);
   static constexpr std::size_t kKnown = 64;
 
   explicit Crew(const CrewOptions& options, Worker* workers);
