@@ -19,3 +19,13 @@ def rows():
     named |= {name: ROWS[name].expression for name in CONTRACTIONS}
     return named | {row.name: row.expression for row in ROWS.values()
                     if row.family in FAMILIES and row.name not in LEFT_OUT}
+
+
+def chosen(parser, beginnings):
+    """The rows whose names begin so, or all; where none does, the parser's error lists them."""
+    named = rows()
+    found = {name: words for name, words in named.items()
+             if not beginnings or name.startswith(tuple(beginnings))}
+    if not found:
+        parser.error(f"no row is called {' or '.join(beginnings)}; they are {', '.join(named)}")
+    return found

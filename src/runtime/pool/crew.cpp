@@ -207,9 +207,10 @@ void Crew::run_phases(const lathe_phase* phases, int count, void* context, int l
   // What one thread does sooner than others wake up is done by one.
   const std::int64_t begin = now_ns();
   const std::int64_t worth = worth_waking(begin - ended_ns_.load(std::memory_order_relaxed));
-  Known& known = known_[reinterpret_cast<std::uintptr_t>(phases->body) / 16 % kKnown];
+  Known& known = known_of(phases->body);
   const bool is_known = known.body.load(std::memory_order_relaxed) == phases->body;
-  const bool is_long = is_known && known.alone_ns.load(std::memory_order_relaxed) >= worth;
+  const std::int64_t before = is_known ? known.alone_ns.load(std::memory_order_relaxed) : 0;
+  const bool is_long = before >= worth;
   bool alone = is_known && !is_long;
   if (alone) run_alone(phases, count, context);
   // Of a region that is worth it one phase at least takes its part.
@@ -218,14 +219,26 @@ void Crew::run_phases(const lathe_phase* phases, int count, void* context, int l
   ended_ns_.store(end, std::memory_order_relaxed);
   known.body.store(phases->body, std::memory_order_relaxed);
   // What was long once, perhaps as its pages were new, need not be so again. What others helped
-  // with and was done so soon is tried alone, now and then where that is less clear.
+  // with and was done so soon is tried alone, now and then where that is less clear; not where one
+  // thread is known to take longer.
+  const bool gained = !alone && before > took && before != kWorthLong;
   bool again = took < worth;
-  if (!alone && !again && took < 2 * worth) {
+  if (!alone && !gained && !again && took < 2 * worth) {
     const unsigned helped = is_known ? known.helped.load(std::memory_order_relaxed) : 0;
     known.helped.store(helped + 1, std::memory_order_relaxed);
     again = helped % kTryAlone == 0;
   }
-  known.alone_ns.store(alone ? took : again ? 0 : kWorthLong, std::memory_order_relaxed);
+  known.alone_ns.store(alone    ? took
+                       : gained ? before
+                       : again  ? 0
+                                : kWorthLong,
+                       std::memory_order_relaxed);
+}
+
+// Programs are loaded at the beginnings of pages, so their addresses differ in high bits.
+Crew::Known& Crew::known_of(lathe_body body) {
+  constexpr std::uint64_t kMix = 0x9E3779B97F4A7C15;
+  return known_[(reinterpret_cast<std::uintptr_t>(body) * kMix >> 32) % kKnown];
 }
 
 // Nanoseconds of one thread's work that are worth waking others after such a pause. In a row of

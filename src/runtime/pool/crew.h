@@ -99,6 +99,7 @@ class Crew {
     std::atomic<unsigned> helped;  // times that others helped and it was done soon all the same
   };
   static constexpr std::size_t kKnown = 64;
+  Known& known_of(lathe_body body);
 
   explicit Crew(const CrewOptions& options, Worker* workers);
   void run_phases(const lathe_phase* phases, int count, void* context, int lanes);
