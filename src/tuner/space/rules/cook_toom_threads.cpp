@@ -100,9 +100,6 @@ class SharedCycles {
     return work_.weights <= kL3 ? kL3Rate * share_of_l3(threads_)
                                 : kMemoryRate * share_of_memory(threads_);
   }
-  static double beside(double a, double b) {
-    return std::max(a, b) + kHiddenShare * std::min(a, b);
-  }
   static double tail(std::int64_t count, std::int64_t block) {
     return count % block == 0 ? 1 : kTail;
   }
@@ -166,11 +163,11 @@ class SharedCycles {
     const double of_tiles = 1 / static_cast<double>(tile_blocks),
                  of_vectors = 1 / static_cast<double>(axes[1].parts());
     // Blocks of tiles follow each other: they read the same weights, and the next ones others.
-    const double panels = std::ceil(own * of_tiles), blocks = std::min(own / of_tiles, own);
+    const double panels = std::ceil(own * of_tiles);
     const double panel = work_.weights * of_vectors, inputs = 4 * work_.inputs * of_tiles;
     double bytes = panel * (panel > kScratchShare * kL2 ? own : panels);
     const double kept = std::min(own, static_cast<double>(tile_blocks)) * inputs;
-    const double read = (kept > kScratchShare * kL2 ? blocks * inputs : kept);
+    const double read = (kept > kScratchShare * kL2 ? own * inputs : kept);
     const auto [tile, slow] = best_tile(b);
     const InputPhase input = best_input();
     const double most = tails(b) * beside(least * slow, bytes / rate()) + read / kOthersRate +

@@ -1,6 +1,8 @@
 // What stages cost, for rules that weigh one against another.
 #pragma once
 
+#include <algorithm>
+
 #include "compiler/te/workload.h"
 
 namespace lathe::space {
@@ -22,6 +24,9 @@ inline constexpr double kOtherChoice = 1.08;
 inline constexpr double kLate = 0.05;
 // Estimates that differ by no more are alike: what is simpler is chosen.
 inline constexpr double kAlike = 1.02;
+
+// Cycles of two things that go on beside each other.
+inline double beside(double a, double b) { return std::max(a, b) + kHiddenShare * std::min(a, b); }
 
 // About how many cycles one thread needs for a stage, in vectors of so many lanes at the peak: 0
 // for one that depends on constants alone.

@@ -1,47 +1,22 @@
 // Which loops threads share where a search of the register-tile rule starts, in which blocks, and
 // who copies what: as the thread that does most is done soonest.
 #include <algorithm>
-#include <array>
-#include <cmath>
 #include <span>
 #include <tuple>
 
-#include "tuner/space/rules/busiest.h"
-#include "tuner/space/rules/register_tile.h"
 #include "tuner/space/rules/row_group.h"
+#include "tuner/space/rules/shared_tile.h"
 #include "tuner/space/rules/stage_cost.h"
-#include "tuner/space/thread_costs.h"
 
 namespace lathe::space {
 namespace {
 
-// An element that is packed costs as much as so many multiply-adds; a copy of the whole goes
-// through a further cache, and comes back.
-constexpr double kPackingCost = 8, kWholeCost = 1.25;
-// What stays in the first cache as it lies needs no copy: with one it takes so much less.
-constexpr double kFirstCache = 32 << 10, kUnpacked = 1.005;
-constexpr double kKeptShare = 0.5;    // of the second cache, for what a part reads of an operand
-constexpr double kMapCycles = 30;     // around a block of a map
-constexpr double kOtherOrder = 1.03;  // another order of loops than one thread has takes so long
-constexpr double kWorthParts = 1.1;   // parts of a reduction must promise so much
+constexpr double kFirstCache = 32 << 10;  // what stays there as it lies needs no copy
 
 class TileSharing {
  public:
   TileSharing(const TileRule& rule, std::vector<std::int64_t>& start, double slowness)
-      : rule_(rule),
-        axes_(rule.axes[0]),
-        stage_(rule.workload.stages[static_cast<std::size_t>(axes_.stage)]),
-        start_(start),
-        threads_(rule.target.threads) {
-    for (const te::Stage& stage : rule.workload.stages)
-      if (const double cycles = cycles_of(rule.workload, stage, rule.lanes); &stage != &stage_) {
-        rest_ += cycles;
-        others_ += cycles > 0 ? 1 : 0;
-      } else {
-        alone_ = cycles * slowness;
-      }
-    for (const ir::Read* read : ir::reads_of(stage_.body)) note_operand(*read);
-  }
+      : rule_(rule), axes_(rule.axes[0]), start_(start), tile_(rule, start, slowness) {}
 
   double share() {
     for (const SharedLoop loops : rule_.shared_loops)
@@ -60,22 +35,9 @@ class TileSharing {
   }
 
  private:
-  struct Choice {
-    SharedLoop loops = SharedLoop::kNone;
-    Packing weights = Packing::kNone, input = Packing::kNone;
-    std::int64_t order = 0, block_v = 1, block_p = 1, block_q = 1;
+  struct Choice : SharedChoice {
     double cycles = 1e300;
     std::int64_t parts = 1;
-  };
-  struct Operand {
-    const ir::Read* read;
-    double elements = 1, bytes = 4;
-    bool constant = false;
-  };
-  // A loop that threads share: its axis, or the iterator of the batch.
-  struct Loop {
-    int iter;
-    SharedAxis blocks;
   };
 
   void set(int knob, std::int64_t value) {
@@ -89,50 +51,16 @@ class TileSharing {
   std::int64_t value(int knob) const {
     return knob < 0 ? 1 : start_[static_cast<std::size_t>(knob)];
   }
-  std::int64_t extent(int iter) const { return extent_of(rule_, axes_, iter); }
-
-  void note_operand(const ir::Read& read) {
-    const te::Tensor& tensor = rule_.workload.tensors[static_cast<std::size_t>(read.tensor)];
-    const double elements = elements_of(tensor);
-    operands_.push_back({&read, elements, elements * size_of(tensor.dtype), tensor.constant});
-    bytes_ += operands_.back().bytes;
-  }
-
-  // Blocks of an axis of the tile, by the knob that says how large they are.
-  struct Blocked {
-    int iter, knob;
-    std::int64_t tile;  // elements in a tile
-  };
-  std::vector<Blocked> blocked(TileAxis axis) const {
-    const TileKnobs& at = rule_.at;
-    if (axis == TileAxis::kVector)
-      return {{axes_.vector, at.block_v, value(at.tile_v) * rule_.lanes}};
-    if (axes_.pixels.empty() || axis == TileAxis::kReduction) return {};
-    if (axes_.pixels.size() < 2) return {{axes_.pixels[0], at.block_p, value(at.tile_p0)}};
-    return {{axes_.pixels[1], at.block_p, value(at.tile_p1)},
-            {axes_.pixels[0], at.block_q, value(at.tile_p0)}};
-  }
-  SharedAxis blocks(const Blocked& axis, std::int64_t block) const {
-    const std::int64_t all = extent(axis.iter);
-    return {all, std::min(all, block * axis.tile)};
-  }
-  SharedAxis blocks(const Blocked& axis, const Choice& choice) const {
-    const TileKnobs& at = rule_.at;
-    if (axis.knob < 0) return {extent(axis.iter), extent(axis.iter)};
-    return blocks(axis, axis.knob == at.block_v   ? choice.block_v
-                        : axis.knob == at.block_p ? choice.block_p
-                                                  : choice.block_q);
-  }
 
   // The knob's values up to the first that makes one block, where threads share the axis.
   std::vector<std::int64_t> blocks_of(int knob, SharedLoop loops) const {
     std::vector<std::int64_t> out;
     for (const TileAxis axis : shared_axes(loops))
-      for (const Blocked& each : blocked(axis)) {
+      for (const BlockedAxis& each : tile_.blocked(axis)) {
         if (each.knob != knob || knob < 0) continue;
         for (const std::int64_t block : rule_.knobs[static_cast<std::size_t>(knob)].values) {
           out.push_back(block);
-          if (blocks(each, block).parts() == 1) break;
+          if (tile_.blocks(each, block).parts() == 1) break;
         }
       }
     return out.empty() ? std::vector{value(knob)} : out;
@@ -167,16 +95,14 @@ class TileSharing {
   }
 
   void consider(SharedLoop loops, Packing w, Packing x) {
-    Choice next{loops, w, x, order_for(loops), 1, 1, value(rule_.at.block_q)};
+    SharedChoice next{loops, w, x, order_for(loops), 1, 1, value(rule_.at.block_q)};
     if (next.order < 0) return;
-    const std::int64_t most = parts_of(axes_of(shared(next)));
+    const std::vector<std::int64_t> inner = inner_blocks(loops, tile_.parts(next));
     for (const std::int64_t bv : blocks_of(rule_.at.block_v, loops))
       for (const std::int64_t bp : blocks_of(rule_.at.block_p, loops))
-        for (const std::int64_t bq : inner_blocks(loops, most)) {
+        for (const std::int64_t bq : inner) {
           next.block_v = bv, next.block_p = bp, next.block_q = bq;
-          next.cycles = cycles(next);
-          next.parts = parts_of(axes_of(shared(next)));
-          choices_.push_back(next);
+          choices_.push_back({next, tile_.cycles(next), tile_.parts(next)});
         }
   }
 
@@ -184,8 +110,9 @@ class TileSharing {
   std::vector<std::int64_t> inner_blocks(SharedLoop loops, std::int64_t most) const {
     constexpr std::int64_t kFew = 4;
     std::vector<std::int64_t> blocks = {value(rule_.at.block_q)};
-    if (most < kFew * threads_)
-      for (const std::int64_t block : blocks_of(rule_.at.block_q, loops)) blocks.push_back(block);
+    if (most < kFew * rule_.target.threads)
+      for (const std::int64_t block : blocks_of(rule_.at.block_q, loops))
+        if (block != blocks[0]) blocks.push_back(block);
     return blocks;
   }
 
@@ -223,189 +150,14 @@ class TileSharing {
     LATHE_CHECK(false, "a shared loop has no rank");
   }
 
-  // The loops that are shared, from outside in.
-  std::vector<Loop> shared(const Choice& choice) const {
-    std::vector<Loop> loops;
-    std::int64_t parts = 1;
-    if (choice.loops == SharedLoop::kReduction) {
-      loops.push_back({axes_.reduce, {extent(axes_.reduce), rule_.part}});
-      parts = loops.back().blocks.parts();
-    }
-    for (const int b : shared_batch(rule_, axes_, choice.loops, parts))
-      loops.push_back({b, {extent(b), 1}});
-    const std::vector<TileAxis> axes = shared_axes(choice.loops);
-    for (const TileAxis axis : rule_.orders[static_cast<std::size_t>(choice.order)].blocks)
-      if (std::ranges::count(axes, axis) > 0)
-        for (const Blocked& each : blocked(axis))
-          loops.push_back({each.iter, blocks(each, choice)});
-    return loops;
-  }
-  static std::vector<SharedAxis> axes_of(std::span<const Loop> loops) {
-    std::vector<SharedAxis> axes;
-    for (const Loop& loop : loops) axes.push_back(loop.blocks);
-    return axes;
-  }
-
-  double cycles(const Choice& choice) const {
-    const std::vector<Loop> loops = shared(choice);
-    if (loops.empty())
-      return beside(alone_, moving(loops, 1, 1)) + rest_ + copies_by_block(choice, 1) +
-             copies_of_all(choice);
-    const std::vector<SharedAxis> axes = axes_of(loops);
-    double tails = 1;
-    std::int64_t blocks = 1;  // of the axes of the tile
-    for (const Loop& loop : loops) {
-      if (loop.blocks.count % loop.blocks.block != 0) tails *= kTail;
-      if (std::ranges::count(axes_.batch, loop.iter) == 0) blocks *= loop.blocks.parts();
-    }
-    const double share = busiest_share(axes, threads_), regions = regions_of(choice.loops);
-    const std::int64_t parts = parts_of(axes), own = (parts + threads_ - 1) / threads_;
-    // Other stages have phases of their own.
-    const auto used =
-        others_ > 0 ? threads_ : static_cast<int>(std::min<std::int64_t>(threads_, parts));
-    const double most =
-        beside(alone_ * share * tails * unpacked(choice), moving(loops, own, threads_)) +
-        copies_by_block(choice, share);
-    double time = start_cycles(used) + (regions - 1) * meet_cycles(used) +
-                  most * (1 + kLate / static_cast<double>(own)) + copies_of_all(choice);
-    const bool reduces = stage_.reduce != ir::ReduceOp::kNone;
-    if (blocks > 1)
-      time += (reduces ? kBlockCycles : kMapCycles) * regions * static_cast<double>(own);
-    if (choice.order != value(rule_.at.order)) time += (kOtherOrder - 1) * most;
-    time += rest_ / threads_ + others_ * meet_cycles(threads_);
-    return choice.loops == SharedLoop::kReduction ? kWorthParts * (time + last_pass()) : time;
-  }
-
-  // Without the copy that the start had, of what stays in the first cache.
-  double unpacked(const Choice& choice) const {
-    if (rule_.at.pack_w < 0 || choice.weights != Packing::kNone) return 1;
-    const auto now = static_cast<std::size_t>(value(rule_.at.pack_w));
-    return rule_.weight_packings[now] == Packing::kNone ? 1 : kUnpacked;
-  }
-
-  static double beside(double a, double b) {
-    return std::max(a, b) + kHiddenShare * std::min(a, b);
-  }
-
-  // How often threads meet: once for each iteration of a batch that is not shared.
-  double regions_of(SharedLoop loops) const {
-    double regions = 1;
-    for (const int b : axes_.batch)
-      if (!shares_batch(loops)) regions *= static_cast<double>(extent(b));
-    return regions;
-  }
-
-  // Bytes of the operands that a thread with so many parts reads, as cycles: what of an operand the
-  // second cache does not keep comes again for each part.
-  double moving(const std::vector<Loop>& loops, std::int64_t own, int threads) const {
-    double bytes = 0;
-    for (const Operand& operand : operands_) {
-      const double of_part = operand.bytes * reached(*operand.read, loops, 1);
-      const double once = operand.bytes * reached(*operand.read, loops, static_cast<double>(own));
-      bytes += of_part > kKeptShare * kL2 ? of_part * static_cast<double>(own) : once;
-    }
-    const double rate =
-        bytes_ > kL3 ? kMemoryRate * share_of_memory(threads) : kL3Rate * share_of_l3(threads);
-    return bytes / rate;
-  }
-
-  // The share of an operand that so many parts read which follow each other.
-  static double reached(const ir::Read& read, std::span<const Loop> loops, double parts) {
-    if (loops.empty()) return 1;
-    double inside = 1;
-    for (const Loop& loop : loops.subspan(1)) inside *= static_cast<double>(loop.blocks.parts());
-    const double inner = reached(read, loops.subspan(1), std::min(parts, inside));
-    if (!touches(read.index, loops[0].iter)) return inner;
-    return inner * std::max(1.0, parts / inside) / static_cast<double>(loops[0].blocks.parts());
-  }
-
-  // Cycles to copy an operand once, in one thread; 0 if it is copied otherwise, or in prepare().
-  double copy(Packing packing, Packing wanted, const ir::Read* read) const {
-    const auto operand = std::ranges::find(operands_, read, &Operand::read);
-    if (packing != wanted || operand == operands_.end() || operand->constant) return 0;
-    return kPackingCost * operand->elements / (2.0 * rule_.lanes);
-  }
-  // Of the thread that copies most.
-  double copies_by_block(const Choice& choice, double share) const {
-    double cycles = 0;
-    if (const double w = copy(choice.weights, Packing::kBlock, axes_.weights); w > 0)
-      cycles += w * share * again(choice, *axes_.weights, TileAxis::kVector);
-    if (const double x = copy(choice.input, Packing::kBlock, axes_.input); x > 0)
-      cycles += x * share * again(choice, *axes_.input, TileAxis::kPixels);
-    return cycles;
-  }
-  double copies_of_all(const Choice& choice) const {
-    double cycles = 0;
-    const int threads = choice.loops == SharedLoop::kNone ? 1 : threads_;
-    for (const double one : {copy(choice.weights, Packing::kWhole, axes_.weights),
-                             copy(choice.input, Packing::kWhole, axes_.input),
-                             copy(choice.input, Packing::kPadded, axes_.input)})
-      if (one > 0) cycles += kWholeCost * one / threads + meet_cycles(threads);
-    return cycles;
-  }
-
-  // How often an operand is copied block by block: once for each of the blocks outside that do not
-  // move it.
-  double again(const Choice& choice, const ir::Read& read, TileAxis own) const {
-    double times = 1;
-    for (const int b : axes_.batch)
-      if (!touches(read.index, b)) times *= static_cast<double>(extent(b));
-    const std::vector<TileAxis> shared = shared_axes(choice.loops);
-    double outside = 1, so_far = 1;
-    bool moves = false;
-    for (const TileAxis axis : rule_.orders[static_cast<std::size_t>(choice.order)].blocks) {
-      if (axis != own)
-        for (const Blocked& each : blocked(axis))
-          so_far *= static_cast<double>(blocks(each, choice).parts());
-      const bool inner = axis == own || axis == TileAxis::kReduction;
-      moves = moves || inner;
-      if (inner || (moves && shared.size() > 1 && std::ranges::count(shared, axis) > 0))
-        outside = so_far;
-    }
-    return times * outside;
-  }
-
-  // The last pass reads and writes what each part of the reduction has made.
-  double last_pass() const {
-    const std::int64_t terms = extent(axes_.reduce), parts = (terms + rule_.part - 1) / rule_.part;
-    double results = 1;
-    for (const te::Iterator& it : stage_.iters)
-      if (it.kind == te::IterKind::kSpatial) results *= static_cast<double>(it.extent);
-    return 2 * results / rule_.lanes * static_cast<double>(parts + 1) / threads_ +
-           meet_cycles(threads_);
-  }
-
   const TileRule& rule_;
   const Axes& axes_;
-  const te::Stage& stage_;
   std::vector<std::int64_t>& start_;
-  int threads_;
+  SharedTile tile_;
   std::vector<Choice> choices_;
-  double alone_ = 0, rest_ = 0;  // cycles of one thread: of the stage, and of all others
-  double others_ = 0;            // stages beside it
-  std::vector<Operand> operands_;
-  double bytes_ = 0;  // of all operands
 };
 
 }  // namespace
-
-std::vector<int> shared_batch(const TileRule& rule, const Axes& axes, SharedLoop loop,
-                              std::int64_t parts) {
-  constexpr double kEven = 0.95;
-  if (!shares_batch(loop)) return {};
-  const bool all = !shared_axes(loop).empty();
-  const int threads = rule.target.threads;
-  std::vector<int> out;
-  for (const int b : axes.batch) {
-    const SharedAxis so_far{parts, 1};
-    const bool even = busiest_share({&so_far, 1}, threads) * threads * kEven <= 1;
-    if (!all && even && parts >= kBlocksPerThread * threads) break;
-    if (parts == 1 && extent_of(rule, axes, b) == 1) continue;
-    parts *= extent_of(rule, axes, b);
-    out.push_back(b);
-  }
-  return out;
-}
 
 double choose_shared_loops(const TileRule& rule, double slowness,
                            std::vector<std::int64_t>& start) {
