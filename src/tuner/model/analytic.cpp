@@ -147,7 +147,7 @@ double AnalyticModel::memory_cycles(const Part& part, const Footprint& f, double
 }
 
 double AnalyticModel::cycles(std::span<const std::int64_t> values) const {
-  double total = 0;
+  double total = 0, most_tasks = 1;
   std::map<ir::LoopId, double> phases;  // by the outermost loop that is shared: how often each runs
   Footprint f;
   for (const Part& part : parts_) {
@@ -165,13 +165,15 @@ double AnalyticModel::cycles(std::span<const std::int64_t> values) const {
       }
     time *= std::ceil(tasks / machine_.threads) / tasks;
     if (tasks > 1) phases[shared] = around;
+    most_tasks = std::max(most_tasks, tasks);
     total += time;
   }
   if (phases.empty() || machine_.threads == 1) return total;
   double barriers = -1;  // the first one ends the start
   for (const auto& [loop, runs] : phases) barriers += runs;
-  return total + space::start_cycles(machine_.threads) +
-         barriers * space::meet_cycles(machine_.threads);
+  // A program wakes no more threads than it has parts.
+  const int used = static_cast<int>(std::min<double>(machine_.threads, most_tasks));
+  return total + space::start_cycles(used) + barriers * space::meet_cycles(used);
 }
 
 struct AnalyticScorer::Impl {

@@ -185,7 +185,7 @@ class SharedCycles {
     const std::array axes{SharedAxis{outer_ * positions_, 1}, SharedAxis{vectors_, tile.v},
                           SharedAxis{strands_, 1}, SharedAxis{two ? rows_ : 1, tile.p1},
                           SharedAxis{two ? columns_ : rows_, tile.p0}};
-    const auto all = static_cast<double>(outer_), t = static_cast<double>(threads_);
+    const auto all = static_cast<double>(outer_);
     const double share = busiest_share(axes, threads_);
     const double of_positions = std::max(share, 1 / static_cast<double>(outer_ * positions_));
     const double moved = 4 * all * (work_.inputs * of_positions + work_.outputs * share);
@@ -199,7 +199,8 @@ class SharedCycles {
       const double back = (transform(work_.outputs) + 4 * work_.outputs / kOthersRate) * all;
       const double time = start_cycles(used(axes)) + 2 * meet_cycles(threads_) + input.cycles +
                           products + moved / kOthersRate +
-                          back * busiest_share(results, threads_) * tails(b) + kBlockCycles / t;
+                          back * busiest_share(results, threads_) * tails(b) +
+                          kBlockCycles * own_parts(results);
       take({time, TileShare::kPositions, b, tile, input.copy});
     }
   }

@@ -57,7 +57,7 @@ Result<bool> add_algorithms(const te::Workload& workload, const TiledStage& main
         "direct, or plain layouts",
         workload.contract.algorithm, found->sum.vector);
   }
-  found->direct_cycles = main.cycles;
+  found->direct_cycles = main.cost.cycles - main.cost.rest;
   add_algorithm(std::make_shared<CookToomRule>(std::move(*found)), build_cook_toom_sketch, derived);
   return true;
 }

@@ -69,22 +69,27 @@ inline constexpr std::int64_t kShortWindow = 8;  // taps; longer rows are not wr
 std::vector<int> shared_batch(const TileRule& rule, const Axes& axes, SharedLoop loop,
                               std::int64_t parts = 1);
 
+// The cycles of the one of several threads that does most, and what of them other stages take.
+struct SharedCost {
+  double cycles = 0, rest = 0;
+};
 // Values of the knobs for the analytic default: the structural ones by position; and with several
-// threads, the cycles of the one that does most.
+// threads, what it costs.
 struct TileStart {
   std::vector<std::int64_t> values;
-  double cycles = 0;
+  SharedCost cost;
 };
 TileStart tile_start(const TileRule& rule);
 // Of these, the values that tell what threads share; the tile is chosen already, and takes so many
-// times as long as the peak. Returns the cycles of the thread that does most.
-double choose_shared_loops(const TileRule& rule, double slowness, std::vector<std::int64_t>& start);
+// times as long as the peak.
+SharedCost choose_shared_loops(const TileRule& rule, double slowness,
+                               std::vector<std::int64_t>& start);
 
 // A stage with its tile, and where the knobs of that are among those of the space.
 struct TiledStage {
   TileRule rule;
   std::vector<std::int64_t> start;  // of its knobs: what those have that the space does not
-  double cycles = 0;                // of several threads with it, those of the one that does most
+  SharedCost cost;                  // of several threads with it
   std::string prefix;               // of their names in the space
   // By knob: its number in the space; -1: the space does not have it.
   std::vector<int> numbers;

@@ -18,6 +18,20 @@ constexpr double kMapCycles = 30;     // around a block of a map
 constexpr double kOtherOrder = 1.03;  // another order of loops than one thread has takes so long
 constexpr double kWorthParts = 1.1;   // parts of a reduction must promise so much
 
+// True for a map of the tile's results, element by element: it runs on the tile.
+bool runs_on_tile(const te::Stage& map, const te::Stage& stage) {
+  if (map.reduce != ir::ReduceOp::kNone || stage.reduce == ir::ReduceOp::kNone) return false;
+  bool reads = false;
+  for (const ir::Read* read : ir::reads_of(map.body)) {
+    if (read->tensor != stage.tensor) continue;
+    reads = true;
+    if (read->index.size() != map.iters.size()) return false;
+    for (int d = 0; d < static_cast<int>(read->index.size()); ++d)
+      if (read->index[static_cast<std::size_t>(d)] != ir::Affine::iter(d)) return false;
+  }
+  return reads;
+}
+
 }  // namespace
 
 SharedTile::SharedTile(const TileRule& rule, const std::vector<std::int64_t>& start,
@@ -30,7 +44,7 @@ SharedTile::SharedTile(const TileRule& rule, const std::vector<std::int64_t>& st
   for (const te::Stage& stage : rule.workload.stages)
     if (const double cycles = cycles_of(rule.workload, stage, rule.lanes); &stage != &stage_) {
       rest_ += cycles;
-      others_ += cycles > 0 ? 1 : 0;
+      others_ += cycles > 0 && !runs_on_tile(stage, stage_) ? 1 : 0;
     } else {
       alone_ = cycles * slowness;
     }
@@ -116,8 +130,12 @@ double SharedTile::cycles(const SharedChoice& choice) const {
   if (blocks > 1)
     time += (reduces ? kBlockCycles : kMapCycles) * regions * static_cast<double>(own);
   if (choice.order != value(rule_.at.order)) time += (kOtherOrder - 1) * most;
-  time += rest_ / threads_ + others_ * meet_cycles(threads_);
+  time += shared_rest();
   return choice.loops == SharedLoop::kReduction ? kWorthParts * (time + last_pass()) : time;
+}
+
+double SharedTile::shared_rest() const {
+  return rest_ / threads_ + others_ * meet_cycles(threads_);
 }
 
 // Without the copy that the start had, of what stays in the first cache.

@@ -33,6 +33,8 @@ class SharedTile {
   // Of the thread that does most.
   double cycles(const SharedChoice& choice) const;
   std::int64_t parts(const SharedChoice& choice) const;
+  // What of that other stages take, which threads share.
+  double shared_rest() const;
   // Outer ones first.
   std::vector<BlockedAxis> blocked(TileAxis axis) const;
   SharedAxis blocks(const BlockedAxis& axis, std::int64_t block) const;
@@ -74,7 +76,7 @@ class SharedTile {
   const std::vector<std::int64_t>& start_;
   int threads_;
   double alone_ = 0, rest_ = 0;  // cycles of one thread: of the stage, and of all others
-  double others_ = 0;            // stages beside it
+  double others_ = 0;            // stages beside it, with phases of their own
   std::vector<Operand> operands_;
   double bytes_ = 0;  // of all operands
 };

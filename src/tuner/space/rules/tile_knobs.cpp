@@ -139,7 +139,7 @@ TiledStage tiled(TileRule rule) {
   TiledStage stage;
   TileStart start = settled_start(rule);
   stage.start = std::move(start.values);
-  stage.cycles = start.cycles;
+  stage.cost = start.cost;
   stage.numbers.assign(rule.knobs.size(), -1);
   stage.shared.assign(rule.knobs.size(), false);
   stage.choices.resize(rule.knobs.size());

@@ -18,7 +18,7 @@ class TileSharing {
   TileSharing(const TileRule& rule, std::vector<std::int64_t>& start, double slowness)
       : rule_(rule), axes_(rule.axes[0]), start_(start), tile_(rule, start, slowness) {}
 
-  double share() {
+  SharedCost share() {
     for (const SharedLoop loops : rule_.shared_loops)
       for (const Packing w : packings(rule_.at.pack_w, rule_.weight_packings, axes_.weights))
         for (const Packing x : packings(rule_.at.pack_x, rule_.input_packings, axes_.input))
@@ -31,7 +31,7 @@ class TileSharing {
     set(rule_.at.block_v, best.block_v);
     set(rule_.at.block_p, best.block_p);
     set(rule_.at.block_q, best.block_q);
-    return best.cycles;
+    return {best.cycles, best.loops == SharedLoop::kNone ? 0 : tile_.shared_rest()};
   }
 
  private:
@@ -159,8 +159,8 @@ class TileSharing {
 
 }  // namespace
 
-double choose_shared_loops(const TileRule& rule, double slowness,
-                           std::vector<std::int64_t>& start) {
+SharedCost choose_shared_loops(const TileRule& rule, double slowness,
+                               std::vector<std::int64_t>& start) {
   return TileSharing(rule, start, slowness).share();
 }
 

@@ -27,9 +27,9 @@ class TileChooser {
     const bool fixed = read_along(stage_) >= 0 || leaves_caches() || tiles_.empty();
     if (rule_.target.threads > 1 && !fixed) return find_shared();
     complete();
-    if (rule_.target.threads < 2) return {start_, 0};
-    const double cycles = choose_shared_loops(rule_, slowness(tile()), start_);
-    return {start_, cycles};
+    if (rule_.target.threads < 2) return {start_, {}};
+    const SharedCost cost = choose_shared_loops(rule_, slowness(tile()), start_);
+    return {start_, cost};
   }
 
  private:
@@ -51,21 +51,21 @@ class TileChooser {
   // The tile with which the thread that does most is done soonest.
   TileStart find_shared() {
     const Values first = start_;
-    TileStart best{first, 1e300};
+    TileStart best{first, {.cycles = 1e300}};
     const Tile usual = tile();
     const auto slow = [&](const Tile& tile) { return slowness(tile); };
     const double alone = cycles_of(rule_.workload, stage_, rule_.lanes) / rule_.target.threads;
     std::ranges::stable_sort(tiles_, {}, slow);
     for (const Tile& tile : tiles_) {
-      if (slow(tile) * alone >= best.cycles) break;
+      if (slow(tile) * alone >= best.cost.cycles) break;
       start_ = first;
       set(rule_.at.tile_v, tile.v);
       set(rule_.at.tile_p0, tile.a);
       set(rule_.at.tile_p1, tile.b);
       complete();
-      const double cycles = (tile == usual ? 1 : kOtherChoice) *
-                            choose_shared_loops(rule_, slowness(this->tile()), start_);
-      if (cycles < best.cycles) best = {start_, cycles};
+      SharedCost cost = choose_shared_loops(rule_, slowness(this->tile()), start_);
+      cost.cycles *= tile == usual ? 1 : kOtherChoice;
+      if (cost.cycles < best.cost.cycles) best = {start_, cost};
     }
     return best;
   }
