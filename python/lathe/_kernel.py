@@ -67,7 +67,7 @@ class Kernel(_native.Kernel):
 
     @property
     def threads(self) -> int:
-        """The threads that a call uses."""
+        """The threads that a call may use, of which there are never more than processors."""
         return self._library.threads
 
     @property

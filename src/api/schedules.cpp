@@ -85,14 +85,13 @@ Result<std::vector<Target>> with_fewer_threads(store::Store& store, const store:
     const auto on = parse_target(run.target);
     if (!on || on->kind() != target.kind()) continue;
     Target alike = target;
-    alike.as_cpu().threads = on->as_cpu().threads;
-    if (alike == *on && on->as_cpu().threads < target.as_cpu().threads)
-      numbers.insert(on->as_cpu().threads);
+    alike.set_threads(on->threads());
+    if (alike == *on && on->threads() < target.threads()) numbers.insert(on->threads());
   }
   std::vector<Target> fewer;
   for (const int threads : numbers) {
     fewer.push_back(target);
-    fewer.back().as_cpu().threads = threads;
+    fewer.back().set_threads(threads);
   }
   return fewer;
 }
@@ -119,8 +118,8 @@ Result<std::optional<Applicable>> best_for(store::Store& store, store::Query que
 std::string fewer_threads_note(const Target& taken, const Target& asked) {
   return fmt::format(
       "nothing for {0} threads is on record; the best for {1} is taken, and runs with {1}; lathe "
-      "tune with --threads {0} finds one for {0}",
-      asked.as_cpu().threads, taken.as_cpu().threads);
+      "tune with --threads {0} finds one for {0}, on as many processors",
+      asked.threads(), taken.threads());
 }
 
 }  // namespace
@@ -132,7 +131,7 @@ Result<std::optional<Chosen>> best_record(const te::Workload& workload, const Ta
   PassedOver passed;
   Target taken = target;
   auto best = LATHE_TRY(best_for(store, query, workload, target, passed));
-  if (!best && target.as_cpu().threads > 1)
+  if (!best && target.threads() > 1)
     for (const Target& fewer : LATHE_TRY(with_fewer_threads(store, query, target))) {
       if (best) break;
       taken = fewer;
@@ -159,7 +158,7 @@ Result<std::optional<Chosen>> best_record(const te::Workload& workload, const Ta
 
 Result<Target> recorded_target(store::Store& store, store::Query query, const Target& target) {
   query.target = target.text();
-  if (target.as_cpu().threads == 1 || LATHE_TRY(store.count(query)) > 0) return target;
+  if (target.threads() == 1 || LATHE_TRY(store.count(query)) > 0) return target;
   for (const Target& fewer : LATHE_TRY(with_fewer_threads(store, query, target))) {
     query.target = fewer.text();
     if (LATHE_TRY(store.count(query)) > 0) return fewer;
@@ -188,10 +187,10 @@ std::string flags_between(const te::Workload& workload, const Target& target, Ca
   else if (other->contract.level() != workload.contract.level())
     add(fmt::format("--numerics {}", te::name_of(other->contract.level())));
   Target alike = target;
-  alike.as_cpu().threads = on->as_cpu().threads;
+  alike.set_threads(on->threads());
   if (alike != *on) add("--target '" + run.target + "'");
-  else if (target.as_cpu().threads < on->as_cpu().threads)  // fewer serve as they are
-    add(fmt::format("--threads {}", on->as_cpu().threads));
+  else if (target.threads() < on->threads())  // fewer serve as they are
+    add(fmt::format("--threads {}", on->threads()));
   if (run.cache_mode != cache_mode) add(fmt::format("--cache {}", name_of(run.cache_mode)));
   return flags;
 }

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
+#include <cmath>
 #include <cstdio>
 #include <iterator>
 #include <limits>
@@ -168,7 +169,8 @@ std::string heed_variable(const std::string& said, const std::string& there, Rea
 void heed_quota(double quota, const std::string& there, ReasonedCount& count) {
   if (!(quota < count.number)) return;
   std::array<char, 32> text{};
-  std::snprintf(text.data(), text.size(), "%.3g", quota);
+  std::snprintf(text.data(), text.size(), "%.3g",
+                quota < 1 ? quota : std::floor(quota * 100) / 100);
   count = {std::max(1, static_cast<int>(quota)),
            std::string("the quota of its control group is the time of ") + text.data() +
                (quota == 1 ? " processor; " : " processors; ") + there};

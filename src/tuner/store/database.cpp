@@ -106,11 +106,10 @@ Result<Database> Database::open(const std::string& path, double busy_seconds) {
   Database database;
   database.path_ = path;
   database.busy_seconds_ = busy_seconds;
-  LATHE_TRY_STATUS(database.connect(false));
-  // A file in WAL mode needs a writable folder even to be read, unless it is promised not to
-  // change.
-  if (!database.integer("SELECT count(*) FROM sqlite_schema") && read_only_at_rest(path))
-    LATHE_TRY_STATUS(database.connect(true));
+  // Even to read a file in WAL mode SQLite makes a journal beside it, unless it is promised that
+  // the file does not change. A journal of somebody else would keep its owner from it.
+  database.unchanging_ = read_only_at_rest(path);
+  LATHE_TRY_STATUS(database.connect(database.unchanging_));
   LATHE_TRY_STATUS(database.integer("SELECT count(*) FROM sqlite_schema"));
   database.file_ = file_number(path);
   return database;
@@ -153,6 +152,10 @@ std::unexpected<Error> Database::error(int code) const {
           "the disk is full: what came last was not recorded; free some space, then run the same "
           "command again");
     case SQLITE_CORRUPT:
+      if (unchanging_)
+        return say(ErrorKind::kDataLoss,
+                   "the database is damaged, or its owner wrote to it while it was read; run the "
+                   "same command again");
       return say(
           ErrorKind::kDataLoss,
           "the database is damaged; save what can be read with `sqlite3 FILE .recover`, move "

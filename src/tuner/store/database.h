@@ -19,8 +19,8 @@ class Statement;
 
 class Database {
  public:
-  // Creates the file if there is none, and the user's data folder. A file that nobody may write is
-  // opened for reading.
+  // Creates the file if there is none, and the user's data folder. A file that this user may not
+  // write is opened for reading, and nothing is made beside it.
   static Result<Database> open(const std::string& path, double busy_seconds);
 
   Status exec(const char* sql);
@@ -48,6 +48,7 @@ class Database {
   std::unique_ptr<sqlite3, Close> handle_;
   std::string path_;
   double busy_seconds_ = 0;
+  bool unchanging_ = false;  // nobody should write to it while it is open
   // The device and number of the file; zeros: it is in memory.
   std::pair<std::uint64_t, std::uint64_t> file_;
 

@@ -24,10 +24,11 @@ Status check_owners(const std::string& path) {
     if (::lstat(file.c_str(), &info) != 0 || is_own(info.st_uid)) continue;
     const bool link = S_ISLNK(info.st_mode);
     if (!link && (*end == '\0' || may_write(path, info.st_uid))) continue;
-    return fail_at(file, ErrorKind::kIo,
-                   "another user put this {} there, and it would be {}; give another file with "
-                   "--db",
-                   link ? "link" : "file", link ? "followed" : "written into the database");
+    return fail_at(
+        file, ErrorKind::kIo,
+        "another user put this {} there, and it would be {}; remove it if nobody uses the "
+        "database now, or give another file with --db",
+        link ? "link" : "file", link ? "followed" : "written into the database");
   }
   return {};
 }

@@ -197,7 +197,7 @@ class FewerThreads : public Sources {
   }
   Target with(int threads) const {
     Target target = target_;
-    target.as_cpu().threads = threads;
+    target.set_threads(threads);
     return target;
   }
   Result<Chosen> best(int threads) const {
@@ -224,7 +224,7 @@ TEST_F(FewerThreads, ServeWhereThereAreNoneForSoMany) {
   }
   EXPECT_EQ(best(2)->note,
             "nothing for 2 threads is on record; the best for 1 is taken, and runs with 1; lathe "
-            "tune with --threads 2 finds one for 2");
+            "tune with --threads 2 finds one for 2, on as many processors");
   EXPECT_FALSE(best(5)->trace.empty());
   // What is not of records is for all threads.
   for (const char* which : {"default", "predicted", "naive"})
@@ -252,7 +252,7 @@ TEST_F(FewerThreads, OfThisMachineFirstThenTheFastestThatApplies) {
   EXPECT_EQ(chosen->target, with(2));
   EXPECT_EQ(chosen->record->index, 2);
   EXPECT_TRUE(chosen->note.starts_with("trial 3 of run")) << chosen->note;
-  EXPECT_TRUE(chosen->note.ends_with("finds one for 3")) << chosen->note;
+  EXPECT_TRUE(chosen->note.ends_with("finds one for 3, on as many processors")) << chosen->note;
 }
 
 TEST_F(FewerThreads, AlsoWhereThoseForSoManyApplyNoMore) {
@@ -284,7 +284,7 @@ TEST(MakeTarget, ThreadsAreTheProcessors) {
   const auto threads = [](const char* text, int given) {
     const auto target = make_target(text, given);
     EXPECT_TRUE(target) << text;
-    return std::pair(target->as_cpu().threads, threads_sentence(text, given, *target));
+    return std::pair(target->threads(), threads_sentence(text, given, *target));
   };
   const auto said = [&](const char* text, int given) { return threads(text, given).second; };
   unsetenv("OMP_NUM_THREADS");

@@ -183,6 +183,7 @@ TEST_F(Processors, FewerByTheQuotaOfANewGroup) {
             "2 threads: the quota of its control group is the time of 2.5 processors; this process "
             "may use 8 physical cores");
   EXPECT_EQ(jobs(), 2);
+  EXPECT_TRUE(quota("299999 100000\n").find(" time of 2.99 processors") != std::string::npos);
   EXPECT_EQ(quota("50000 100000\n"),
             "1 thread: the quota of its control group is the time of 0.5 processors; this process "
             "may use 8 physical cores");

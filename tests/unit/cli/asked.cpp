@@ -152,7 +152,7 @@ TEST_F(Asked, WhatIsOfFewerThreadsIsTakenAndSaid) {
   EXPECT_EQ((*parse_json(asked("best", "8").out))["target"], "cpu:znver3;threads=3");
   EXPECT_TRUE(has(asked("best", "8").error,
                   "lathe: nothing for 8 threads is on record; the best for 3 is taken, and runs "
-                  "with 3; lathe tune with --threads 8 finds one for 8"))
+                  "with 3; lathe tune with --threads 8 finds one for 8, on as many processors"))
       << asked("best", "8").error;
   EXPECT_EQ((*parse_json(asked("best", "2").out))["target"], "cpu:znver3;threads=1");
   EXPECT_EQ(asked("trials", "2").error,

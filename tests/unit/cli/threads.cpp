@@ -24,7 +24,7 @@ TEST_F(Command, SaysHowManyThreadsThereAre) {
 
   const std::string fewer =
       "lathe: nothing for 2 threads is on record; the best for 1 is taken, and runs with 1; lathe "
-      "tune with --threads 2 finds one for 2\n";
+      "tune with --threads 2 finds one for 2, on as many processors\n";
   std::filesystem::remove(folder_.at("records.db"));
   ASSERT_EQ(of("tune", {"--trials", "4", "--threads", "1"}).code, 0);
   const std::string library = folder_.at("product.so");

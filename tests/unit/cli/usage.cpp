@@ -158,7 +158,7 @@ TEST_F(Usage, Targets) {
   refused({"tune", "C6", "--target", "gpu"}, kWrongUsage, "unknown target \"gpu\"");
   refused({"tune", "C6", "--target", "cpu:no-such-cpu"}, kWrongUsage, "no-such-cpu");
   refused({"tune", "C6", "--target", "cpu:host;threads=2", "--threads", "3"}, kWrongUsage,
-          "--threads: 3 threads here, 2 in the target");
+          "--threads: 3 here, 2 in the target");
   // Made here, but not timed here; "x86" or "aarch64", whichever this is not.
 #if defined(__x86_64__)
   refused({"tune", "C6", "--target", "cpu:cortex-a72;isa=aarch64"}, kWrongUsage,

@@ -39,8 +39,8 @@ TEST_F(Strangers, PutNoLinkInTheWayOfADatabase) {
   const auto refused = open_sqlite(path());
   ASSERT_FALSE(refused);
   EXPECT_EQ(refused.error().message,
-            "another user put this link there, and it would be followed; give another file with "
-            "--db");
+            "another user put this link there, and it would be followed; remove it if nobody uses "
+            "the database now, or give another file with --db");
   EXPECT_EQ(fs::last_write_time(path("other.db")), before);
 }
 
@@ -68,6 +68,36 @@ TEST_F(Strangers, OwnWhatTheyMayWrite) {
   ASSERT_EQ(::chmod(path().c_str(), 0664), 0);
   EXPECT_TRUE(may_write(path(), kStranger));
   EXPECT_TRUE(may_write(path(), std::nullopt));
+}
+
+// A process of theirs that does this; what it returns is its exit status.
+int as_a_stranger(const std::function<int()>& work) {
+  const pid_t child = ::fork();
+  if (child == 0) _exit(::setuid(kStranger) == 0 ? work() : 99);
+  int status = 0;
+  return ::waitpid(child, &status, 0) == child && WIFEXITED(status) ? WEXITSTATUS(status) : 98;
+}
+
+TEST_F(Strangers, LeaveNothingBesideADatabaseThatTheyRead) {
+  const std::string folder = fs::path(path()).parent_path();
+  ASSERT_EQ(::chmod(folder.c_str(), 01777), 0);
+  {
+    auto store = open();
+    ASSERT_TRUE(store->open_run(a_run()));
+  }
+  const auto read = [&]() -> int {
+    auto store = open_sqlite(path());
+    if (!store) return 1;
+    const auto runs = (*store)->runs();
+    return !runs ? 2 : runs->size() == 1 ? 0 : 3;
+  };
+  EXPECT_EQ(as_a_stranger(read), 0);
+  for (const char* end : {"-journal", "-wal", "-shm"})
+    EXPECT_FALSE(fs::exists(path() + end)) << end;
+  auto store = open_sqlite(path());
+  ASSERT_TRUE(store) << store.error().text();
+  ASSERT_TRUE((*store)->open_run(a_run()));
+  EXPECT_EQ(as_a_stranger(read), 0) << "beside the owner's journal";
 }
 
 // In a process of theirs: holds the run's name until `work` is done here.
