@@ -65,7 +65,7 @@ std::optional<Checked> without(const Target& target, Checking checking) {
   if (check_runs_here(target)) return std::nullopt;
   return Checked{.sentence = fmt::format(
                      "was not checked: it is for {} and could not run where it was made ({})",
-                     target.text(), host_fingerprint().as_cpu().cpu_name)};
+                     target.text(), host_fingerprint().name())};
 }
 
 Checked passed(const te::Workload& workload, double error) {
@@ -84,7 +84,7 @@ Checked passed(const te::Workload& workload, double error) {
           .sentence = fmt::format("was checked on {}: it ran on random inputs between guard pages, "
                                   "and its outputs agree with a reference made apart from it of "
                                   "the same expression; {}",
-                                  host_fingerprint().as_cpu().cpu_name, within)};
+                                  host_fingerprint().name(), within)};
 }
 
 std::unexpected<Error> refused(Error error) {

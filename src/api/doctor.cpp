@@ -43,7 +43,7 @@ std::string size_text(std::int64_t bytes) {
 }
 
 Check processor() {
-  const CpuFingerprint machine = host_fingerprint().as_cpu();
+  const CpuFingerprint machine = host_cpu();
   return {"processor",
           State::kFine,
           fmt::format("{} ({}), caches: {} and {} a core, {} in all", machine.cpu_name,
@@ -55,21 +55,23 @@ Check processor() {
 Check cores(const Target& target, const std::string& threads) {
   const int allowed = static_cast<int>(allowed_processors().size());
   const double quota = processor_quota();
-  Check check{"cores",
-              State::kFine,
-              fmt::format("{} of {} may be used", allowed, host_fingerprint().as_cpu().cores),
-              {}};
+  Check check{
+      "cores", State::kFine, fmt::format("{} of {} may be used", allowed, host_cpu().cores), {}};
   if (quota < allowed) {
     check.state = State::kDoubtful;
     check.finding += fmt::format(", a quota allows {:.2g} of them at a time", quota);
     check.advice = "a quota stops programs in the middle of a call; run without one";
   }
-  if (allowed < target.as_cpu().threads) {
+  if (allowed < target.threads()) {
     check.state = State::kBroken;
     check.advice = fmt::format("the target has {} threads: allow as many cores, or give --threads",
-                               target.as_cpu().threads);
-  } else if (allowed == target.as_cpu().threads && check.state == State::kFine) {
+                               target.threads());
+  } else if (allowed == target.threads() && check.state == State::kFine) {
     check.finding += "; building and timing take turns";
+  }
+  if (check.state == State::kFine && threads.find("ignored") != std::string::npos) {
+    check.state = State::kDoubtful;
+    check.advice = "give OMP_NUM_THREADS a number from 1, or unset it";
   }
   check.finding += "; " + threads;
   return check;

@@ -65,7 +65,7 @@ Schedule schedule_of(const store::Record& record, double flops) {
   const double seconds = record.raced ? record.race_seconds : record.seconds;
   const auto target = parse_target(record.target);
   return {seconds, flops / seconds / 1e9, record.trace.dump(), record.config.dump(),
-          target ? target->as_cpu().threads : 1};
+          target ? target->threads() : 1};
 }
 
 Result<TuneResult> run_tune(const Workload& workload, const TuneOptions& options,

@@ -81,10 +81,10 @@ Result<std::unique_ptr<LoadedProgram>> LoadedProgram::make(const te::Workload& w
   auto built = LATHE_TRY(driver::build(te::canonical(workload), trace, target, backends()));
   LATHE_TRY(check_library(workload, trace, target, built.code.library, checking));
   auto module = LATHE_TRY(module::load_module(built.code.library));
-  LATHE_TRY_STATUS(check_scratch(module->table().worker_bytes, target.as_cpu().threads));
+  LATHE_TRY_STATUS(check_scratch(module->table().worker_bytes, target.threads()));
   return std::unique_ptr<LoadedProgram>(
       new LoadedProgram(std::move(module), std::move(built.program.inputs),
-                        std::move(built.program.outputs), target.as_cpu().threads, threads));
+                        std::move(built.program.outputs), target.threads(), threads));
 }
 
 void LoadedProgram::prepare() {

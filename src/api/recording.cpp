@@ -76,8 +76,8 @@ Expected<Recording> Recording::load(const std::string& path) {
 const std::string& Recording::name() const { return impl_->inner.name; }
 Workload Recording::workload() const { return workload_from(impl_->inner.space->workload()); }
 std::string Recording::target() const { return impl_->inner.target.text(); }
-int Recording::threads() const { return impl_->inner.target.as_cpu().threads; }
-std::string Recording::machine() const { return impl_->inner.machine.as_cpu().cpu_name; }
+int Recording::threads() const { return impl_->inner.target.threads(); }
+std::string Recording::machine() const { return impl_->inner.machine.name(); }
 bool Recording::cold_cache() const { return impl_->inner.cache_mode == CacheMode::kCold; }
 double Recording::peak_flops() const { return impl_->inner.peak_flops; }
 const std::vector<Knob>& Recording::knobs() const { return impl_->knobs; }

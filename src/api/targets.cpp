@@ -15,25 +15,25 @@ bool gives_threads(const std::string& text) { return text.find("threads=") != st
 
 Result<Target> make_target(const std::string& text, int threads) {
   Target target = LATHE_TRY(parse_target(text));
-  int& own = target.as_cpu().threads;
+  const int own = target.threads();
   if (threads > 0 && gives_threads(text) && own != threads)
     return fail_at("--threads", ErrorKind::kInvalidArgument,
-                   "{} threads here, {} in the target; give one of them", threads, own);
+                   "{} here, {} in the target; give one of them", threads, own);
   if (threads < 0 || threads > kMostThreads)
     return fail_at("--threads", ErrorKind::kInvalidArgument, "from 1 to {} threads, not {}",
                    kMostThreads, threads);
-  if (threads > 0) own = threads;
-  else if (target.as_cpu().mcpu == "host" && !gives_threads(text)) own = usual_threads().number;
+  if (threads > 0) target.set_threads(threads);
+  else if (target.is_host() && !gives_threads(text)) target.set_threads(usual_threads().number);
   return driver::resolve_target(target, backends());
 }
 
 std::string threads_sentence(const std::string& text, int threads, const Target& made) {
-  const int number = made.as_cpu().threads;
+  const int number = made.threads();
   const auto because = [number](const char* why) { return threads_text({number, why}); };
   if (threads > 0) return because("as --threads says");
   if (gives_threads(text)) return because("as the target says");
   const auto asked = parse_target(text);
-  if (asked && asked->as_cpu().mcpu == "host") return because(usual_threads().why.c_str());
+  if (asked && asked->is_host()) return because(usual_threads().why.c_str());
   return because("as usual for a target that is named; --threads gives another number");
 }
 
@@ -43,12 +43,7 @@ Result<int> codegen_version(const Target& target) {
 
 Status check_runs_here(const Target& target) {
   const Target machine = LATHE_TRY(make_target("cpu:host", 1));
-  const CpuTarget &wanted = target.as_cpu(), &host = machine.as_cpu();
-  const char* lacks = wanted.isa != host.isa                            ? "is of another kind"
-                      : wanted.vector_bits > host.vector_bits           ? "has narrower vectors"
-                      : wanted.has_avx512_masks > host.has_avx512_masks ? "has no AVX-512"
-                      : wanted.has_fma > host.has_fma ? "has no fused multiply-add"
-                                                      : nullptr;
+  const char* lacks = target.lacking_on(machine);
   if (lacks == nullptr) return {};
   return fail_at("--target", ErrorKind::kInvalidArgument,
                  "programs for {} cannot be timed on this machine, which {}; lathe show and lathe "
@@ -59,11 +54,11 @@ Status check_runs_here(const Target& target) {
 Status check_timed_here(const Target& target) {
   LATHE_TRY_STATUS(check_runs_here(target));
   const auto processors = static_cast<int>(allowed_processors().size());
-  const int threads = target.as_cpu().threads;
+  const int threads = target.threads();
   if (threads <= processors) return {};
   return fail_at("--threads", ErrorKind::kInvalidArgument,
                  "{} threads cannot be timed on the {} that this process may use; give at most {} "
-                 "(lathe show and lathe compile take more)",
+                 "(lathe show, lathe compile and lathe bench --in-turns take more)",
                  threads, processors == 1 ? "processor" : fmt::format("{} processors", processors),
                  processors);
 }

@@ -98,9 +98,9 @@ Result<std::string> show_flat(const ViewRequest& request) {
 }
 
 Result<std::string> show_sharing(const ViewRequest& request) {
-  const CpuTarget& cpu = request.target.as_cpu();
+  const Target& target = request.target;
   const auto sharing = LATHE_TRY(
-      sharing::sharing_of(LATHE_TRY(flat_program(request)), cpu.threads, cpu.vector_bits / 8));
+      sharing::sharing_of(LATHE_TRY(flat_program(request)), target.threads(), target.lanes(1)));
   if (!request.json) return sharing_text(sharing);
   Json json = {{"workload", te::workload_key(request.workload)},
                {"target", request.target.text()},

@@ -86,8 +86,53 @@ std::string CpuTarget::text() const {
   return out + fmt::format(";threads={}", threads);
 }
 
+const char* CpuTarget::lacking_on(const CpuTarget& machine) const {
+  if (isa != machine.isa) return "is of another kind";
+  if (vector_bits > machine.vector_bits) return "has narrower vectors";
+  if (has_avx512_masks > machine.has_avx512_masks) return "has no AVX-512";
+  if (has_fma > machine.has_fma) return "has no fused multiply-add";
+  return nullptr;
+}
+
+Abilities CpuTarget::abilities() const {
+  const bool x86 = isa == Isa::kX86;
+  // roundps came with SSE4.1, which no member tells; by what comes with it.
+  return {.rounding = !x86 || vector_bits > 128 || has_fma,
+          .f16 = !x86 || has_f16c,
+          .scaling = has_avx512_masks};
+}
+
 std::string Target::text() const {
   return std::visit([](const auto& of) { return of.text(); }, device);
+}
+
+int Target::lanes(int element_bytes) const {
+  return std::visit([=](const auto& of) { return of.lanes(element_bytes); }, device);
+}
+
+Abilities Target::abilities() const {
+  return std::visit([](const auto& of) { return of.abilities(); }, device);
+}
+
+int Target::threads() const {
+  return std::visit([](const auto& of) { return of.threads; }, device);
+}
+
+void Target::set_threads(int number) {
+  std::visit([number](auto& of) { of.threads = number; }, device);
+}
+
+bool Target::is_host() const {
+  return std::visit([](const auto& of) { return of.is_host(); }, device);
+}
+
+const char* Target::lacking_on(const Target& machine) const {
+  if (kind() != machine.kind()) return "is of another kind";
+  return std::visit(
+      [&](const auto& of) {
+        return of.lacking_on(std::get<std::remove_cvref_t<decltype(of)>>(machine.device));
+      },
+      device);
 }
 
 Result<Target> parse_target(std::string_view text) {
@@ -122,11 +167,15 @@ std::string Fingerprint::cpu() const {
   return std::visit([](const auto& of) { return of.cpu(); }, device);
 }
 
+std::string Fingerprint::name() const {
+  return std::visit([](const auto& of) { return of.name(); }, device);
+}
+
 std::string Fingerprint::text() const {
   return std::visit([](const auto& of) { return of.text(); }, device);
 }
 
-Fingerprint host_fingerprint() {
+CpuFingerprint host_cpu() {
   CpuFingerprint print;
   std::ifstream info("/proc/cpuinfo");
   for (std::string line; std::getline(info, line) && !line.empty();) {
@@ -144,7 +193,9 @@ Fingerprint host_fingerprint() {
   print.l2_bytes = cache_bytes(2, "Unified");
   print.l3_bytes = cache_bytes(3, "Unified");
   print.cores = static_cast<int>(std::thread::hardware_concurrency());
-  return Fingerprint{print};
+  return print;
 }
+
+Fingerprint host_fingerprint() { return Fingerprint{host_cpu()}; }
 
 }  // namespace lathe

@@ -19,6 +19,13 @@ enum class Isa { kX86, kAArch64 };
 
 inline constexpr int kMostThreads = 1024;
 
+// What single instructions on vectors do; lowering writes the rest out.
+struct Abilities {
+  bool rounding = false;  // floor, ceiling and nearest integer of f32 and f64
+  bool f16 = false;       // conversions between f16 and f32
+  bool scaling = false;   // x * 2^n, also where 2^n is no normal number
+};
+
 // What a processor's programs are generated for.
 struct CpuTarget {
   std::string mcpu;                   // LLVM's name
@@ -36,6 +43,10 @@ struct CpuTarget {
 
   int lanes(int element_bytes) const { return vector_bits / 8 / element_bytes; }
   std::string text() const;  // canonical
+  // See Target.
+  bool is_host() const { return mcpu == "host"; }
+  const char* lacking_on(const CpuTarget& machine) const;
+  Abilities abilities() const;
 };
 
 // The order of the alternatives below.
@@ -45,6 +56,16 @@ struct Target {
   std::variant<CpuTarget> device;
 
   DeviceKind kind() const { return static_cast<DeviceKind>(device.index()); }
+  int lanes(int element_bytes) const;  // of the widest vector
+  Abilities abilities() const;
+  // The processor's threads that run a program, its caller's included.
+  int threads() const;
+  void set_threads(int number);
+  // It stands for this machine's device, whatever that is; resolve_target() finds out.
+  bool is_host() const;
+  // Both resolved: what keeps this target's programs from running on `machine`, as the end of a
+  // sentence about the machine ("has no AVX-512"); null if nothing does.
+  const char* lacking_on(const Target& machine) const;
   // Of a target of that kind only.
   const CpuTarget& as_cpu() const { return std::get<CpuTarget>(device); }
   CpuTarget& as_cpu() { return std::get<CpuTarget>(device); }
@@ -62,6 +83,7 @@ struct CpuFingerprint {
   int cores = 0;
   std::string text() const;
   std::string cpu() const;
+  std::string name() const { return cpu_name; }
 };
 
 // The device that a measurement came from, stored with every record.
@@ -75,7 +97,9 @@ struct Fingerprint {
   std::string text() const;  // canonical, one line
   // Times compare only between devices of one such text: family/model/stepping of a processor.
   std::string cpu() const;
+  std::string name() const;  // as its maker calls it
 };
+CpuFingerprint host_cpu();
 Fingerprint host_fingerprint();
 
 }  // namespace lathe

@@ -38,7 +38,7 @@ Result<int> serve_program(const api::MadeWorkload& workload, const api::Chosen& 
   about["error"] = chosen.record ? Json(chosen.record->numerical_error) : Json(nullptr);
   serve(std::cin, std::cout, dump(about), [&](double seconds) {
     if (!flags.in_turns) return loaded->time(seconds, flags.machine.cache);
-    return api::time_in_turns(*loaded, chosen.target.as_cpu().threads, seconds).seconds;
+    return api::time_in_turns(*loaded, chosen.target.threads(), seconds).seconds;
   });
   return kDone;
 }
@@ -51,7 +51,7 @@ Result<int> time_in_turns(const api::MadeWorkload& workload, const Target& targe
   auto loaded = LATHE_TRY(api::LoadedProgram::make(workload.definition, chosen.trace, target,
                                                    flags.checking(), flags.who()));
   loaded->fill_random(1);
-  const int threads = target.as_cpu().threads;
+  const int threads = target.threads();
   const api::InTurns turns = api::time_in_turns(*loaded, threads, kSeconds);
   const double flops = te::flops(workload.definition);
   if (flags.json) {

@@ -70,7 +70,7 @@ std::string threads_line(const MachineFlags& machine, const Target& target) {
 
 std::string fewer_threads_line(const Target& asked, const Target& taken) {
   return fmt::format("nothing for {} threads is on record; what is for {} is taken",
-                     asked.as_cpu().threads, taken.as_cpu().threads);
+                     asked.threads(), taken.threads());
 }
 
 void add_cache_flag(FlagSet& flags, MachineFlags& machine) {

@@ -68,7 +68,7 @@ Result<int> record(const Flags& flags) {
   const TimingClaim claim;
   complain_unless_alone(claim);
   catch_interrupts();
-  const int threads = request.list.target.as_cpu().threads;
+  const int threads = request.list.target.threads();
   ProgressLine line(stderr, {label_of(request.list.name, request.list.target),
                              te::flops(request.list.space->workload()),
                              te::done_flops(request.list.space->workload()),

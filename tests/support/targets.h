@@ -7,7 +7,7 @@ namespace lathe::test {
 
 inline Target avx512(int threads = 1) {
   Target target = *parse_target("cpu:x86-64-v4");
-  target.as_cpu().threads = threads;
+  target.set_threads(threads);
   target.as_cpu().vector_bits = 512;
   target.as_cpu().vector_registers = 32;
   target.as_cpu().has_fma = target.as_cpu().has_f16c = target.as_cpu().has_avx512_masks = true;
@@ -16,7 +16,7 @@ inline Target avx512(int threads = 1) {
 
 inline Target sse(int threads = 1) {
   Target target = *parse_target("cpu:x86-64");
-  target.as_cpu().threads = threads;
+  target.set_threads(threads);
   target.as_cpu().vector_bits = 128;
   target.as_cpu().vector_registers = 16;
   return target;

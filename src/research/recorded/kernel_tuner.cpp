@@ -37,7 +37,7 @@ Json kernel_tuner_cache(const Recording& recording) {
           failure_name(recording.failures[static_cast<std::size_t>(trial.failure)].kind);
     entries.push_back({fmt::format("{}", fmt::join(values, ",")), std::move(entry)});
   }
-  return {{"device_name", recording.machine.as_cpu().cpu_name},
+  return {{"device_name", recording.machine.name()},
           {"kernel_name", recording.name},
           {"problem_size", Json::array({1, 1, 1})},
           {"tune_params_keys", std::move(keys)},

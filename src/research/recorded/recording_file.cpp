@@ -4,6 +4,7 @@
 
 #include "base/file.h"
 #include "base/json.h"
+#include "base/target_json.h"
 #include "compiler/te/parse.h"
 #include "research/recorded/compression.h"
 #include "research/recorded/recording.h"
@@ -19,44 +20,6 @@ constexpr std::size_t kLargest = std::size_t{256} << 20;  // bytes of JSON
 Json rounded(double value) {
   if (!std::isfinite(value)) return nullptr;
   return std::strtod(fmt::format("{:.6g}", value).c_str(), nullptr);
-}
-
-Json to_json(const Target& target) {
-  const CpuTarget& cpu = target.as_cpu();
-  return {{"text", target.text()},
-          {"vector_bits", cpu.vector_bits},
-          {"vector_registers", cpu.vector_registers},
-          {"fma", cpu.has_fma},
-          {"f16c", cpu.has_f16c},
-          {"avx512_masks", cpu.has_avx512_masks}};
-}
-Result<Target> target_from(const Json& json) {
-  Target target = LATHE_TRY(parse_target(LATHE_TRY(json_string(json, "text"))));
-  CpuTarget& cpu = target.as_cpu();
-  cpu.vector_bits = static_cast<int>(LATHE_TRY(json_int(json, "vector_bits")));
-  cpu.vector_registers = static_cast<int>(LATHE_TRY(json_int(json, "vector_registers")));
-  cpu.has_fma = LATHE_TRY(json_bool(json, "fma"));
-  cpu.has_f16c = LATHE_TRY(json_bool(json, "f16c"));
-  cpu.has_avx512_masks = LATHE_TRY(json_bool(json, "avx512_masks"));
-  return target;
-}
-
-Json to_json(const Fingerprint& machine) {
-  const CpuFingerprint& cpu = machine.as_cpu();
-  return {{"cpu_name", cpu.cpu_name}, {"family", cpu.family},       {"model", cpu.model},
-          {"stepping", cpu.stepping}, {"l1d_bytes", cpu.l1d_bytes}, {"l2_bytes", cpu.l2_bytes},
-          {"l3_bytes", cpu.l3_bytes}, {"cores", cpu.cores}};
-}
-Result<Fingerprint> machine_from(const Json& json) {
-  const auto number = [&](const char* member) { return json_int(json, member); };
-  return Fingerprint{CpuFingerprint{.cpu_name = LATHE_TRY(json_string(json, "cpu_name")),
-                                    .family = static_cast<int>(LATHE_TRY(number("family"))),
-                                    .model = static_cast<int>(LATHE_TRY(number("model"))),
-                                    .stepping = static_cast<int>(LATHE_TRY(number("stepping"))),
-                                    .l1d_bytes = LATHE_TRY(number("l1d_bytes")),
-                                    .l2_bytes = LATHE_TRY(number("l2_bytes")),
-                                    .l3_bytes = LATHE_TRY(number("l3_bytes")),
-                                    .cores = static_cast<int>(LATHE_TRY(number("cores")))}};
 }
 
 // Writes columns, each with an entry for each configuration: they compress better than rows.
@@ -131,9 +94,9 @@ Result<Recording> recording_from(const Json& json) {
                 *format, kFormat);
   Recording r;
   r.name = LATHE_TRY(json_string(json, "name"));
-  r.target = LATHE_TRY(target_from(LATHE_TRY(json_member(json, "target"))));
+  r.target = LATHE_TRY(target_from_json(LATHE_TRY(json_member(json, "target"))));
   r.cache_mode = LATHE_TRY(json_cache_mode(json, "cache"));
-  r.machine = LATHE_TRY(machine_from(LATHE_TRY(json_member(json, "machine"))));
+  r.machine = LATHE_TRY(fingerprint_from_json(LATHE_TRY(json_member(json, "machine"))));
   r.codegen_version = static_cast<int>(LATHE_TRY(json_int(json, "codegen_version")));
   r.peak_flops = LATHE_TRY(json_number(json, "peak_flops"));
   r.flavour = LATHE_TRY(space::flavour_named(LATHE_TRY(json_string(json, "flavour"))));

@@ -44,7 +44,7 @@ class ProcessMeasurer final : public Measurer {
 Status check_options(const Target& target, const Options& options) {
   if (options.jobs < 1) return fail(ErrorKind::kInvalidArgument, "--jobs must be at least 1");
   const auto cpus = static_cast<int>(allowed_processors().size());
-  const int threads = target.as_cpu().threads;
+  const int threads = target.threads();
   if (threads > cpus && options.visits > 0)
     return fail(ErrorKind::kInvalidArgument,
                 "{} threads cannot be timed on {} processors; use --threads {}", threads, cpus,
@@ -53,7 +53,7 @@ Status check_options(const Target& target, const Options& options) {
 }
 
 void place(Session& session) {
-  Places places = places_for(session.target.as_cpu().threads);
+  Places places = places_for(session.target.threads());
   session.runner_cpus = std::move(places.timed);
   session.other_cpus = std::move(places.others);
 }
@@ -67,7 +67,7 @@ Result<std::unique_ptr<Measurer>> make_measurer(const te::Workload& workload, co
   session.gate = SentinelGate(options.sentinel_tolerance);
   session.rng = Rng(options.seed ^ 0x6d656173757265U);
   place(session);
-  const int threads = target.as_cpu().threads;
+  const int threads = target.threads();
   session.overlap = options.jobs > threads && !session.other_cpus.empty();
   const std::string runner =
       options.runner.empty() ? LATHE_TRY(find_helper("lathe-runner")) : options.runner;

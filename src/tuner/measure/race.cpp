@@ -85,7 +85,7 @@ class Race {
   // What is told last is what a caller gets: several threads share the machine with what else runs
   // on it, as those of a program do. One is pinned to keep the noise away, which slows none.
   void run_as_a_program(bool begins) {
-    if (session_.target.as_cpu().threads < 2) return;
+    if (session_.target.threads() < 2) return;
     std::vector<int> cpus = session_.runner_cpus;
     if (begins) cpus.insert(cpus.end(), session_.other_cpus.begin(), session_.other_cpus.end());
     session_.runner->place(std::move(cpus), !begins);

@@ -50,7 +50,7 @@ State::State(const Subject& subject, store::Store& store, const Target& target,
       options_(options),
       learns_(learns),
       fingerprint_(machine),
-      cost_(options.run.jobs > target.as_cpu().threads, options.run.jobs) {
+      cost_(options.run.jobs > target.threads(), options.run.jobs) {
   rows_.width = subject.feature_width();
 }
 

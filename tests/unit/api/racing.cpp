@@ -52,7 +52,7 @@ TEST_F(Racing, AreStoppedAtOnceAndKeepNothing) {
   // Where there is none for more threads, these race.
   EXPECT_EQ(*racing_target(request_), request_.target);
   const Target one = request_.target;
-  request_.target.as_cpu().threads = 2;
+  request_.target.set_threads(2);
   const auto target = racing_target(request_);
   if (allowed_processors().size() >= 2) EXPECT_EQ(*target, one);
   else EXPECT_EQ(target.error().place, "--threads");

@@ -40,7 +40,7 @@ TEST(Target, FieldsAreFilled) {
   EXPECT_EQ(target.as_cpu().mcpu, "cortex-a72");
   EXPECT_EQ(target.as_cpu().features, std::vector<std::string>{"-sve"});
   EXPECT_EQ(target.as_cpu().isa, Isa::kAArch64);
-  EXPECT_EQ(target.as_cpu().threads, 3);
+  EXPECT_EQ(target.threads(), 3);
 }
 
 TEST(Target, RefusalsSayWhatIsWrongAndWhatToWrite) {

@@ -53,7 +53,7 @@ TEST(ResolveTarget, HostIsNeverStoredAsHost) {
   const auto target = resolve("cpu:host;threads=2");
   ASSERT_TRUE(target) << target.error().text();
   EXPECT_NE(target->as_cpu().mcpu, "host");
-  EXPECT_EQ(target->as_cpu().threads, 2);
+  EXPECT_EQ(target->threads(), 2);
   EXPECT_GE(target->as_cpu().vector_bits, 128);
   // The stored text means the same target again.
   const auto again = resolve(target->text());
@@ -95,7 +95,7 @@ TEST(ResolveTarget, TheHostCanBeTakenForALesserCpu) {
   ASSERT_TRUE(target) << target.error().text();
   EXPECT_EQ(target->as_cpu().mcpu, least);
   EXPECT_TRUE(target->as_cpu().features.empty()) << target->text();
-  EXPECT_EQ(target->as_cpu().threads, 2);
+  EXPECT_EQ(target->threads(), 2);
   EXPECT_EQ(target->as_cpu().vector_bits, 128);
   // It is said of the host alone.
   EXPECT_EQ(resolve("cpu:x86-64-v4")->as_cpu().vector_bits, 512);

@@ -161,7 +161,7 @@ TEST(RealMeasurer, WithoutVisitsProgramsAreCheckedAndNotTimed) {
   untimed.visits = 0;
   // More threads than anything could be timed on.
   Target target = host();
-  target.as_cpu().threads = 64;
+  target.set_threads(64);
   const auto measurer = make_measurer(*workload, target, untimed);
   ASSERT_TRUE(measurer.has_value()) << measurer.error().text();
   const schedule::Trace nowhere{schedule::Split{"no.loop", std::int64_t{4}, "o", "i"}};
@@ -257,7 +257,7 @@ TEST(StreamKernel, ReadsAndWritesEverythingOnce) {
                                         {0, 100}}) {
       SCOPED_TRACE(fmt::format("{} read, {} written, {} threads", read, written, threads));
       Target target = host();
-      target.as_cpu().threads = threads;
+      target.set_threads(threads);
       const flat::Program program = builder::stream_kernel(target.as_cpu(), read, written);
       const auto sound = flat::verify(program);
       ASSERT_TRUE(sound.has_value()) << sound.error().text();

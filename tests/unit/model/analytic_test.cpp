@@ -121,7 +121,7 @@ TEST(Analytic, MachineOfATarget) {
   Target target;
   target.as_cpu().vector_bits = 128;
   target.as_cpu().vector_registers = 16;
-  target.as_cpu().threads = 3;
+  target.set_threads(3);
   const Machine m = machine_of(target, Fingerprint{CpuFingerprint{.l1d_bytes = 1000}});
   EXPECT_EQ(m.vector_bytes, 16);
   EXPECT_EQ(m.registers, 16);

@@ -70,7 +70,7 @@ TEST_P(Threads, ShareEachLoop) {
     std::set<std::string> found;
     for (const auto& [value, count] : check_choices(workload, target, GetParam().knob, 2, 1))
       if (value != "none") found.insert(value);
-    EXPECT_EQ(found, target.as_cpu().threads == 1 ? std::set<std::string>{} : GetParam().values)
+    EXPECT_EQ(found, target.threads() == 1 ? std::set<std::string>{} : GetParam().values)
         << target.text();
   }
 }

@@ -183,9 +183,8 @@ std::string header_text(const std::string& name, const flat::Program& program, c
   std::string said;
   for (const std::string& remark : remarks) said += " *\n" + comment_lines(remark);
   head = replaced(head, "{remarks}", said);
-  const std::string threads = target.as_cpu().threads == 1
-                                  ? "1 thread"
-                                  : fmt::format("{} threads", target.as_cpu().threads);
+  const std::string threads =
+      target.threads() == 1 ? "1 thread" : fmt::format("{} threads", target.threads());
   return head +
          fmt::format(kTypes, fmt::arg("abi", LATHE_ARTIFACT_ABI), fmt::arg("ok", int{LATHE_OK}),
                      fmt::arg("invalid", int{LATHE_INVALID_ARGUMENT}),

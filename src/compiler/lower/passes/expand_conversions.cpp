@@ -49,7 +49,7 @@ V to_f16(const V& x) {
 }  // namespace
 
 flat::Program expand_conversions(flat::Program program, const Target& target) {
-  const bool f16_in_hardware = target.as_cpu().has_f16c || target.as_cpu().isa == Isa::kAArch64;
+  const bool f16_in_hardware = target.abilities().f16;
   const auto convert = [f16_in_hardware](const Expr& e) -> Expr {
     const auto* n = std::get_if<flat::Cast>(&e->value);
     if (n == nullptr) return e;

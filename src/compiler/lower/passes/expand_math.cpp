@@ -9,11 +9,6 @@ namespace {
 using flat::Expr;
 using flat::UnaryOp;
 
-// What has roundps; without resolve_target's word for SSE4.1, by what comes with it.
-bool has_floor(const CpuTarget& target) {
-  return target.isa != Isa::kX86 || target.vector_bits > 128 || target.has_fma;
-}
-
 bool is_expanded(UnaryOp op, Native native) {
   switch (op) {
     case UnaryOp::kExp:
@@ -79,7 +74,8 @@ Expr small_power(const flat::Binary& n) {
 }  // namespace
 
 flat::Program expand_math(flat::Program program, const Target& target) {
-  const Native native{has_floor(target.as_cpu()), target.as_cpu().has_avx512_masks};
+  const Abilities able = target.abilities();
+  const Native native{able.rounding, able.scaling};
   const auto expand_node = [native](const Expr& e) -> Expr {
     if (const auto* n = std::get_if<flat::Unary>(&e->value);
         n != nullptr && is_expanded(n->op, native)) {

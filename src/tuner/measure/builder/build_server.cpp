@@ -135,7 +135,7 @@ Result<BuildServer::Reply> BuildServer::build_reference(const runner::Message& m
   const auto request = LATHE_TRY(runner::decode<measure::BuildReference>(message));
   const te::Workload workload = LATHE_TRY(te::parse_workload(request.text));
   Target target = target_;
-  target.as_cpu().threads = 1;
+  target.set_threads(1);
   auto built = build(workload, plain_schedule(workload, target.as_cpu()), target, backends_);
   if (!built)
     built = build(workload, {}, target, backends_);  // a loop a statement is always possible
