@@ -42,7 +42,7 @@ struct Inputs {
   bool free_layout = false;
   // Largest error allowed, relative to the largest output; 0: what the text says, else 2e-5.
   double max_error = 0;
-  // How the main sum is computed: "direct", "im2col", "cook_toom", "F4x4" and the like, or
+  // How the main sum is computed: "direct", "cook_toom", "F4x4" and the like, or
   // "strassen"; "": what the text says, else as the schedule chooses.
   std::string algorithm;
   // How far roundings, NaN and infinity may spread: "componentwise": not at all, every order of a

@@ -27,9 +27,6 @@ constexpr Meaning kMeanings[] = {
      "whole beforehand"},
     {"prefetch",
      "how far ahead the copied weights are fetched into the cache, in bytes; 0: not at all"},
-    {"padding",
-     "reads that may leave the input: none tests them, padded copies the input with its border "
-     "first"},
     {"pack.input",
      "copy of the input in the order in which the loops read it: none, a block at a time, the "
      "whole beforehand"},
@@ -50,10 +47,10 @@ constexpr Meaning kMeanings[] = {
      "streaming: the outputs are stored past the caches, which saves reading their lines first; "
      "cached: as usual"},
     {"algorithm",
-     "direct: the sum as it is written; im2col: a product with a copy of what windows read; "
+     "direct: the sum as it is written; "
      "F(m x n): a Cook-Toom algorithm, which computes m by n results together with fewer products; "
      "strassen: Strassen's algorithm, which computes a product from 7/8 of the multiplications. "
-     "The knobs im2col.*, ct.* and st.* are those of these, the others the direct sum's"},
+     "The knobs ct.* and st.* are those of these, the others the direct sum's"},
     {"ct.input", "where the transformed input is made: for each block of tiles, or whole before"},
     {"ct.copy",
      "whether a copy of the input is transformed, with zeros around and channels side by side: of "
@@ -97,7 +94,7 @@ bool take(std::string_view& name, std::string_view prefix) {
 
 std::string knob_meaning(std::string_view name) {
   if (const auto own = own_meaning(name); !own.empty()) return std::string(own);
-  const bool matrix = take(name, "matrix."), windows = take(name, "im2col.");
+  const bool matrix = take(name, "matrix.");
   const bool rows = take(name, "rows.");
   // What is before the name of a knob is that of a tensor: it may have dots, too.
   std::size_t begin = 0;
@@ -106,12 +103,11 @@ std::string knob_meaning(std::string_view name) {
     else begin = dot + 1;
   const std::string_view tensor = name.substr(0, begin == 0 ? 0 : begin - 1);
   const std::string_view knob = name.substr(begin);
-  if ((matrix || windows) && !rows && tensor.empty()) return std::string(own_meaning(knob));
+  if (matrix && !rows && tensor.empty()) return std::string(own_meaning(knob));
   if (knob == "rows") return fmt::format("rows of the group of stages that ends with {}", tensor);
-  return fmt::format("{}{}{}{}{}", knob,
+  return fmt::format("{}{}{}{}", knob,
                      tensor.empty() ? "" : fmt::format(" of the stage that computes {}", tensor),
                      matrix ? ", where operands are matrices" : "",
-                     windows ? ", of a product with a copy of what windows read" : "",
                      rows ? ", where rows go together" : "");
 }
 

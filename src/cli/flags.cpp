@@ -22,7 +22,7 @@ void add_workload_flags(FlagSet& flags, api::WorkloadRequest& request) {
                "expression says, else 2e-5)");
   flags.text(
       "--algorithm", request.algorithm, "NAME",
-      "how the main sum is computed: direct, im2col, cook_toom (any such algorithm), one by its "
+      "how the main sum is computed: direct, cook_toom (any such algorithm), one by its "
       "tiles, as F4 or F4x4, or strassen (default: the schedule chooses)");
   flags.choice("--numerics", request.numerics, {"componentwise", "local", "normwise"},
                "how far roundings, NaN and infinity may spread: not at all, within a tile of "

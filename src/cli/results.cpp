@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <set>
 #include <string>
 #include <variant>
 
@@ -68,13 +67,7 @@ void add_traffic(Json& json, const api::Traffic& traffic, double seconds) {
 }
 
 std::string algorithm_text(const std::string& written, const schedule::Trace& trace) {
-  std::set<std::string> copies;  // that a block reads in its own order
   for (const schedule::Step& step : trace) {
-    if (const auto* reindex = std::get_if<schedule::Reindex>(&step)) copies.insert(reindex->name);
-    // What a block of pixels needs of the copy is made for the block alone.
-    if (const auto* inlined = std::get_if<schedule::Inline>(&step);
-        inlined != nullptr && copies.contains(inlined->block))
-      return "im2col";
     if (std::holds_alternative<schedule::Strassen>(step)) return "strassen";
     if (const auto* cook_toom = std::get_if<schedule::CookToom>(&step))
       return fmt::format("F({})", fmt::join(cook_toom->tiles, "x"));

@@ -34,7 +34,7 @@ std::optional<Numerics> numerics_from_name(std::string_view name) {
 }
 
 bool is_algorithm(std::string_view name) {
-  if (name == "direct" || name == "im2col" || name == "cook_toom" || name == "strassen")
+  if (name == "direct" || name == "cook_toom" || name == "strassen")
     return true;
   if (!name.starts_with('F')) return false;
   // Numbers with x between them, of a few digits each.
@@ -49,7 +49,7 @@ bool is_algorithm(std::string_view name) {
 }
 
 Numerics numerics_of_algorithm(std::string_view name) {
-  if (name == "direct" || name == "im2col") return Numerics::kComponentwise;
+  if (name == "direct") return Numerics::kComponentwise;
   return name == "strassen" ? Numerics::kNormwise : Numerics::kLocal;
 }
 

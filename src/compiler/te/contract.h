@@ -28,7 +28,7 @@ std::string_view promise_of(Numerics level);
 std::optional<Numerics> numerics_from_name(std::string_view name);
 
 // What may be named as an algorithm, as messages say it.
-inline constexpr const char* kAlgorithms = "direct, im2col, cook_toom, F4, F4x4 or strassen";
+inline constexpr const char* kAlgorithms = "direct, cook_toom, F4, F4x4 or strassen";
 bool is_algorithm(std::string_view name);
 // The level that an algorithm needs.
 Numerics numerics_of_algorithm(std::string_view name);
@@ -37,7 +37,7 @@ Numerics numerics_of_algorithm(std::string_view name);
 struct Contract {
   double max_error = 2e-5;   // relative to the largest output, against f64
   bool free_layout = false;  // the trace may choose layouts of inputs and outputs
-  // How the main sum is computed: "direct", "im2col", "cook_toom" for any such algorithm, "F4" or
+  // How the main sum is computed: "direct", "cook_toom" for any such algorithm, "F4" or
   // "F4x2" for one with these tiles, "strassen"; "": as the schedule chooses.
   std::string algorithm;
   // None: what the named algorithm needs, else kLocal.

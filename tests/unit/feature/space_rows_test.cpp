@@ -146,9 +146,8 @@ TEST(SpaceRows, RegistersStayWithinTheSpillRule) {
   EXPECT_GT(seen, 30);
 }
 
-// The work of a direct program and of im2col is that of its expression, that of a Cook-Toom
-// algorithm less; waste is what comes
-// on top.
+// The work of a direct program is that of its expression, that of a Cook-Toom algorithm less; waste
+// is what comes on top.
 TEST(SpaceRows, WorkIsTheExpressions) {
   const auto space = space_of(kPrograms[1]);
   const auto configs = random_configs(*space, 300, 4);

@@ -76,10 +76,9 @@ TEST(Conditional, JsonAndTextNameOnlyThoseThatAct) {
   for (int i = 0; i < 100; ++i) {
     const Config config = space->random(rng);
     const Json json = space->to_json(config);
-    const bool product = json.contains("ct.tile.v"), windows = json.contains("im2col.tile.v");
-    EXPECT_EQ(json.contains("tile.v") + product + windows, 1);
+    const bool product = json.contains("ct.tile.v");
+    EXPECT_EQ(json.contains("tile.v") + product, 1);
     EXPECT_EQ(space->describe(config).find("ct.") != std::string::npos, product);
-    EXPECT_EQ(space->describe(config).find("im2col.") != std::string::npos, windows);
     const auto back = space->from_json(json);
     ASSERT_TRUE(back) << back.error().text();
     EXPECT_EQ(*back, config);
@@ -92,14 +91,13 @@ TEST(Conditional, JsonAndTextNameOnlyThoseThatAct) {
 // The sizes of all kinds of algorithms add up.
 TEST(Conditional, CountTheirOwnConfigurations) {
   const auto space = space_of(kConvolution);
-  double direct = 1, other = 1, windows = 1, algorithms = 1;
+  double direct = 1, other = 1, algorithms = 1;
   for (const Knob& knob : space->knob_list()) {
     const auto values = static_cast<double>(knob.values.size());
     if (knob.name == "algorithm") algorithms = values;
-    else if (knob.name.starts_with("im2col.")) windows *= values;
     else (knob.name.starts_with("ct.") ? other : direct) *= values;
   }
-  EXPECT_EQ(space->size(), direct + windows + (algorithms - 2) * other);
+  EXPECT_EQ(space->size(), direct + (algorithms - 1) * other);
   Rng rng(4);
   const auto algorithm = static_cast<std::size_t>(number_of(*space, "algorithm"));
   int met = 0;

@@ -50,7 +50,7 @@ TEST(OfferedAlgorithms, TheContractLimitsAlgorithms) {
     const int knob = number_of(*space, "algorithm");
     return knob < 0 ? 1 : space->values(knob);
   };
-  EXPECT_EQ(algorithms("1e-7"), 2);  // the sum in its order, direct or by im2col
+  EXPECT_EQ(algorithms("1e-7"), 1);  // the sum in its order
   EXPECT_LT(algorithms("4e-6"), algorithms("2e-5"));
 }
 
@@ -94,7 +94,7 @@ TEST(OfferedAlgorithms, AContractMayNameTheAlgorithm) {
             "direct");
   EXPECT_TRUE(
       refused("algorithm winograd; " + convolution)
-          .ends_with("'winograd' is no algorithm; name direct, im2col, cook_toom, F4, F4x4 or "
+          .ends_with("'winograd' is no algorithm; name direct, cook_toom, F4, F4x4 or "
                      "strassen"));
 }
 

@@ -24,7 +24,6 @@ TEST(Contract, LevelIsLocalUnlessAnAlgorithmOrTheTextSaysOtherwise) {
   EXPECT_EQ(made("").contract.level(), Numerics::kLocal);
   EXPECT_EQ(made("numerics componentwise").contract.level(), Numerics::kComponentwise);
   EXPECT_EQ(made("algorithm direct").contract.level(), Numerics::kComponentwise);
-  EXPECT_EQ(made("algorithm im2col").contract.level(), Numerics::kComponentwise);
   EXPECT_EQ(made("algorithm F4x4").contract.level(), Numerics::kLocal);
   EXPECT_EQ(made("algorithm strassen").contract.level(), Numerics::kNormwise);
   // A named algorithm keeps to what it needs.
@@ -51,7 +50,6 @@ TEST(Contract, RefusesAlgorithmsThatNeedMore) {
             "algorithm strassen is normwise, and numerics local does not allow it; name another "
             "algorithm, or numerics normwise");
   EXPECT_NE(refusal(kProduct + "; numerics componentwise; algorithm F4"), "");
-  EXPECT_EQ(refusal(kProduct + "; numerics componentwise; algorithm im2col"), "");
   EXPECT_TRUE(refusal(kProduct + "; numerics exact")
                   .ends_with("'exact' is no level of numerics; name componentwise, local or "
                              "normwise"));

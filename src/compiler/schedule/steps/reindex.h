@@ -11,8 +11,7 @@ namespace lathe::schedule {
 // Makes a copy of a buffer as one block reads it, which then reads the copy: the copy has a
 // dimension for each iterator of the block that takes part in the read, in the block's order. A new
 // block fills it, with loops of its own named NAME.d0 and so on; it reads what the other block
-// read, padding too. So weights lie by phases, groups or reversed taps, or an image by its windows
-// (im2col).
+// read, padding too. So weights lie by phases, groups or reversed taps.
 struct Reindex {
   std::string buffer;
   std::string name;    // of the copy

@@ -54,7 +54,6 @@ std::string label_of(Packing packing) {
     case Packing::kNone: return "none";
     case Packing::kBlock: return "block";
     case Packing::kWhole: return "whole";
-    case Packing::kPadded: return "padded";
   }
   LATHE_CHECK(false, "a packing has no label");
 }

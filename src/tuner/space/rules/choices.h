@@ -17,9 +17,8 @@ struct LoopOrder {
   std::vector<TileAxis> tiles;   // loops over a block's tiles
   friend bool operator==(const LoopOrder&, const LoopOrder&) = default;
 };
-// How an operand is copied into the order in which the loops read it. kPadded: the input, whole,
-// with its border.
-enum class Packing { kNone, kBlock, kWhole, kPadded };
+// How an operand is copied into the order in which the loops read it.
+enum class Packing { kNone, kBlock, kWhole };
 // What is outer within a block's reduction.
 enum class ReduceOrder { kChannelsOutside, kTapsOutside };
 // The loops that the threads share: over cache blocks of an axis, or of the batch, or over two or

@@ -93,10 +93,7 @@ Result<Derived> derive_register_tile(const te::Workload& workload, const CpuTarg
     add_matrices(workload, target, flavour, tiling->main, derived);
   // What has an effect where the sum is computed as it is written.
   Under direct{number_of(derived.knobs, "operands"), {0}};
-  if (direct.knob < 0) {
-    LATHE_TRY_STATUS(add_windows(workload, target, flavour, *tiling, derived));
-    direct.knob = number_of(derived.knobs, "algorithm");
-  }
+  if (direct.knob < 0) direct.knob = number_of(derived.knobs, "algorithm");
   if (!may_be_direct) return derived;
   add_row_groups(workload, target, *tiling, flavour, direct, derived);
   if (direct.knob < 0) add_row_parts(workload, target, flavour, derived);

@@ -164,14 +164,6 @@ void list_reduction_knobs(TileRule& rule, Flavour flavour) {
   rule.at.taps = list.choice("reduce", rule.reduce_orders);
 }
 
-// A copy of what windows read is one of the whole only where it is not large.
-std::vector<Packing> window_copies(const TileRule& rule) {
-  constexpr double kLargest = 1 << 24;  // elements
-  const te::Tensor& copy = rule.workload.tensors[static_cast<std::size_t>(rule.windows)];
-  if (elements_of(copy) > kLargest) return {Packing::kBlock};
-  return {Packing::kBlock, Packing::kWhole};
-}
-
 void list_memory_knobs(TileRule& rule, Flavour flavour) {
   KnobList list(rule);
   const Axes& axes = rule.axes[0];
@@ -186,19 +178,14 @@ void list_memory_knobs(TileRule& rule, Flavour flavour) {
     rule.weight_packings = {Packing::kNone, Packing::kBlock, Packing::kWhole};
     if (constant) rule.weight_packings = {Packing::kWhole};
     if (constant && wide) rule.weight_packings.push_back(Packing::kNone);
-    if (a.weights->tensor == rule.windows) rule.weight_packings = window_copies(rule);
     rule.at.pack_w = list.choice("pack.weights", rule.weight_packings);
     rule.at.prefetch =
         list.size("prefetch", wide ? Values{0, 1024, 4096, 16384, 65536} : Values{0, 4096, 16384});
   }
-  if (has_pad(rule)) {
-    rule.input_packings = {Packing::kNone, Packing::kPadded};
-    rule.at.pack_x = list.choice("padding", rule.input_packings);
-  } else if (axes.reduce >= 0 && axes.input != nullptr && all_plain(axes, axes.input->index) &&
+  if (!has_pad(rule) && axes.reduce >= 0 && axes.input != nullptr && all_plain(axes, axes.input->index) &&
              !axes.pixels.empty() && !is_both_operands(axes) && !streams(rule, axes) &&
              !rule.workload.tensors[axes.input->tensor].constant) {
     rule.input_packings = {Packing::kNone, Packing::kBlock, Packing::kWhole};
-    if (axes.input->tensor == rule.windows) rule.input_packings = window_copies(rule);
     rule.at.pack_x = list.choice("pack.input", rule.input_packings);
   }
 }
@@ -248,14 +235,7 @@ void add_constraints(const TiledStage& stage, Derived& derived) {
 
 TileRule tile_rule_for(const te::Workload& view, int stage, const CpuTarget& target,
                        Flavour flavour) {
-  return window_rule_for(view, stage, target, flavour, -1, false);
-}
-
-TileRule window_rule_for(const te::Workload& view, int stage, const CpuTarget& target,
-                         Flavour flavour, int windows, bool channels_inside) {
   TileRule rule;
-  rule.windows = windows;
-  rule.channels_inside = channels_inside;
   rule.workload = view;
   rule.target = target;
   rule.axes = classify(rule.workload, stage);
@@ -311,12 +291,6 @@ std::vector<TiledStage> companions_of(const te::Workload& view, int main, const 
 }
 
 std::int64_t TileRule::channel_block(const Axes& a) const {
-  if (windows >= 0) {
-    const bool inside = channels_inside && a.reduce >= 0 && a.input != nullptr &&
-                        a.input->tensor == windows &&
-                        workload.stages[a.stage].iters[a.reduce].extent >= lanes;
-    return inside ? lanes : 1;
-  }
   if (!workload.contract.free_layout || a.input == nullptr || a.reduce < 0) return 1;
   const auto& stage = workload.stages[a.stage];
   if (workload.tensors[a.input->tensor].role != te::TensorRole::kInput ||

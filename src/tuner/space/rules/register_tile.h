@@ -46,8 +46,6 @@ struct TileRule {
   std::vector<ReduceOrder> reduce_orders;
   std::vector<Packing> weight_packings, input_packings;
   std::vector<SharedLoop> shared_loops;
-  int windows = -1;  // the tensor that is a copy of what windows read (im2col); -1: there is none
-  bool channels_inside = false;  // of that copy, as they lie in what it copies
   std::int64_t part = 0;  // terms of a part of the reduction that threads share; 0: it has none
 
   // Elements of the reduction that lie together in the input's layout; 1 if that layout is
@@ -118,9 +116,6 @@ struct Tiling {
 
 TileRule tile_rule_for(const te::Workload& view, int stage, const CpuTarget& target,
                        Flavour flavour);
-// Of a stage that reads a copy of what windows read.
-TileRule window_rule_for(const te::Workload& view, int stage, const CpuTarget& target,
-                         Flavour flavour, int windows, bool channels_inside);
 // Makes this rule that of the main stage. Where the reduction is long and the result is small, it
 // is a value of the knob `parallel` that threads share parts of the reduction.
 void set_main(Tiling& tiling, TileRule rule);
@@ -142,12 +137,6 @@ void note_rows(TileRule& rule, const std::map<int, std::set<int>>& same);
 // Free inputs and outputs get the vector axis, in blocks of a vector, at the end; inputs get the
 // reduction axis like that, too.
 std::vector<schedule::Layout> free_layouts_of(const TileRule& rule, const Axes& axes);
-
-// Makes im2col an algorithm of the space, beside the sum as it is tiled already, where the main sum
-// is over windows: a product with a copy of what each block of pixels reads. Refuses where the
-// contract demands it of another sum.
-Status add_windows(const te::Workload& workload, const CpuTarget& target, Flavour flavour,
-                   const Tiling& direct, Derived& derived);
 
 Result<Sketch> build_tile_sketch(const Tiling& tiling, std::span<const std::int64_t> values);
 

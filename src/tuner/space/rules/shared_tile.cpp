@@ -198,8 +198,7 @@ double SharedTile::copies_of_all(const SharedChoice& choice) const {
   double cycles = 0;
   const int threads = choice.loops == SharedLoop::kNone ? 1 : threads_;
   for (const double one : {copy(choice.weights, Packing::kWhole, axes_.weights),
-                           copy(choice.input, Packing::kWhole, axes_.input),
-                           copy(choice.input, Packing::kPadded, axes_.input)})
+                           copy(choice.input, Packing::kWhole, axes_.input)})
     if (one > 0) cycles += kWholeCost * one / threads + meet_cycles(threads);
   return cycles;
 }

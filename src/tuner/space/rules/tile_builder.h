@@ -76,8 +76,6 @@ class TileBuilder : private Stepper {
   // tile_copies.cpp: operands in the order in which the loops read them
   void pack_weights();
   void pack_input();
-  void pack_windows(const ir::Read* read);
-  void fill_from_source(const std::string& copy);
   std::string copy_name(int source, const std::string& suffix) const;
   bool pack(int source, const std::string& name, const std::string& loop,
             const std::vector<schedule::LayoutItem>& items);

@@ -32,9 +32,8 @@ void TileBuilder::pack_weights() {
   items.push_back({v, std::int64_t{1}});
   const bool whole = weight_packing() == Packing::kWhole;
   const std::string name = copy_name(read->tensor, ".pack");
-  if (!pack(read->tensor, name, whole ? "" : innermost_block(TileAxis::kVector), items)) return;
-  if (read->tensor == rule_.windows) return fill_from_source(tensor(read->tensor));
-  packed_weights_ = name;
+  if (pack(read->tensor, name, whole ? "" : innermost_block(TileAxis::kVector), items))
+    packed_weights_ = name;
 }
 
 // Two stages may each pack the same tensor, so a name may be taken.
@@ -54,7 +53,7 @@ bool TileBuilder::pack(int source, const std::string& name, const std::string& l
     return false;
   std::vector<int> digits(items.size());
   std::iota(digits.begin(), digits.end(), 0);
-  if (nest_.buffers[source].layout.empty() && source != rule_.windows)
+  if (nest_.buffers[source].layout.empty())
     std::stable_sort(digits.begin(), digits.end() - 1,
                      [&](int a, int b) { return items[a].dim < items[b].dim; });
   std::vector<std::string> loops;
@@ -78,7 +77,7 @@ void TileBuilder::transpose_in_blocks(int source, const std::vector<LayoutItem>&
                                       const std::vector<std::string>& loops) {
   const auto dims = static_cast<int>(nest_.buffers[source].shape.size());
   const int before = digits.size() < 2 ? -1 : digits[digits.size() - 2];
-  if (!nest_.buffers[source].layout.empty() || source == rule_.windows || before < 0 ||
+  if (!nest_.buffers[source].layout.empty() || before < 0 ||
       items[before].dim != dims - 1 || items.back().dim == dims - 1)
     return;
   const std::string& loop = loops[loops.size() - 2];
@@ -89,17 +88,6 @@ void TileBuilder::transpose_in_blocks(int source, const std::vector<LayoutItem>&
 void TileBuilder::pack_input() {
   if (axes_.input == nullptr || input_packing() == Packing::kNone) return;
   const ir::Read* read = axes_.input;
-  if (read->tensor == rule_.windows) return pack_windows(read);
-  if (input_packing() == Packing::kPadded) {
-    if (!read->pad) return;
-    std::vector<LayoutItem> items;
-    const auto& layout = nest_.buffers[read->tensor].layout;
-    for (const ir::LayoutDigit& d : layout) items.push_back({d.dim, d.weight});
-    for (int d = 0; layout.empty() && d < static_cast<int>(read->index.size()); ++d)
-      items.push_back({d, std::int64_t{1}});
-    pack(read->tensor, copy_name(read->tensor, ".pad"), "", items);
-    return;
-  }
   const int p = axes_.pixels.empty() ? -1 : dim_of(read, axes_.pixels[0]);
   const int k = dim_of(read, axes_.reduce);
   if (p < 0 || k < 0) return;
@@ -112,43 +100,6 @@ void TileBuilder::pack_input() {
   const bool whole = input_packing() == Packing::kWhole;
   pack(read->tensor, copy_name(read->tensor, ".pack"),
        whole ? "" : innermost_block(TileAxis::kPixels), items);
-}
-
-// A panel for each tile of pixels: what a step of the reduction reads lies side by side, or where
-// channels lie so in the source, a vector of these.
-void TileBuilder::pack_windows(const ir::Read* read) {
-  std::vector<LayoutItem> items, inside;
-  const int k = dim_of(read, axes_.reduce);
-  const auto is_tiled = [&](int d) {
-    const auto lies_along = [&](int iter) { return dim_of(read, iter) == d; };
-    return d == k || std::ranges::any_of(axes_.taps, lies_along) ||
-           std::ranges::any_of(axes_.pixels, lies_along);
-  };
-  for (int d = 0; d < static_cast<int>(read->index.size()); ++d)
-    if (!is_tiled(d)) items.push_back({d, std::int64_t{1}});
-  for (std::size_t p = axes_.pixels.size(); p-- > 0;) {
-    const int d = dim_of(read, axes_.pixels[p]);
-    if (d < 0) continue;
-    items.push_back({d, size(p == 0 ? rule_.at.tile_p0 : rule_.at.tile_p1)});
-    inside.push_back({d, std::int64_t{1}});
-  }
-  const std::int64_t together = rule_.channel_block(axes_);
-  if (k >= 0 && together > 1 && !taps_outside()) items.push_back({k, together});
-  for (const int t : axes_.taps)
-    if (dim_of(read, t) >= 0) items.push_back({dim_of(read, t), std::int64_t{1}});
-  if (k >= 0 && together > 1 && taps_outside()) items.push_back({k, together});
-  if (k >= 0) (together > 1 ? inside : items).push_back({k, std::int64_t{1}});
-  items.insert(items.end(), inside.begin(), inside.end());
-  const bool whole = input_packing() == Packing::kWhole;
-  if (pack(read->tensor, copy_name(read->tensor, ".pack"),
-           whole ? "" : innermost_block(TileAxis::kPixels), items))
-    fill_from_source(tensor(read->tensor));
-}
-
-// What would be copied from the copy of all windows is copied from where that comes from.
-void TileBuilder::fill_from_source(const std::string& copy) {
-  step(schedule::Inline{copy});
-  draft_.placed.insert(copy);
 }
 
 void TileBuilder::prefetch_weights() {

@@ -45,7 +45,6 @@ class TileChooser {
     if (read_along(stage_) >= 0) transpose();
     else if (leaves_caches()) walk_along_rows();
     choose_copies();
-    if (rule_.windows >= 0) choose_window_blocks();
   }
 
   // The tile with which the thread that does most is done soonest.
@@ -310,39 +309,6 @@ class TileChooser {
       bytes *= tensor.shape[d];
     const std::int64_t apart = std::gcd(bytes, kSpan);
     return apart >= kLine && kSpan / apart * kWays < rows;
-  }
-
-  // Copies of what windows read stay in the second cache from when they are made until they are
-  // used: blocks are the largest of which that holds.
-  void choose_window_blocks() {
-    constexpr double kBytes = 256 << 10, kSecondCache = 1 << 20;
-    const te::Tensor& copy = rule_.workload.tensors[static_cast<std::size_t>(rule_.windows)];
-    if (axes_.weights != nullptr && axes_.weights->tensor == rule_.windows &&
-        bytes_of(copy) > kSecondCache) {
-      using enum TileAxis;
-      choose(rule_.at.pack_w, rule_.weight_packings, Packing::kBlock);
-      choose(rule_.at.order, rule_.orders,
-             LoopOrder{{kVector, kReduction, kPixels}, {kVector, kPixels}});
-    }
-    double terms = 1, pixels = static_cast<double>(extent(pixel_axis(axes_, 0)));
-    for (const int t : axes_.taps) terms *= static_cast<double>(extent(t));
-    const int outer = axes_.pixels.size() > 1 ? rule_.at.tile_p1 : rule_.at.tile_p0;
-    if (axes_.pixels.size() < 2) pixels = 1;
-    if (outer >= 0) pixels *= static_cast<double>(start_[static_cast<std::size_t>(outer)]);
-    const double bytes =
-        size_of(rule_.workload.tensors[static_cast<std::size_t>(rule_.windows)].dtype);
-    const Values along_k = values(rule_.at.block_k), along_p = values(rule_.at.block_p);
-    const auto fits = [&](std::int64_t k, std::int64_t p) {
-      const auto of_k = static_cast<double>(std::min(k, extent(axes_.reduce)));
-      return bytes * terms * of_k * pixels * static_cast<double>(p) <= kBytes;
-    };
-    std::int64_t k = along_k.front(), p = along_p.front();
-    for (const std::int64_t value : along_k)
-      if (fits(value, p)) k = value;
-    for (const std::int64_t value : along_p)
-      if (fits(k, value)) p = value;
-    set(rule_.at.block_k, k);
-    set(rule_.at.block_p, p);
   }
 
   // Makes the tile so low that its rows do not collide.
