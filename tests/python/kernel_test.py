@@ -5,7 +5,10 @@ import copy
 import ctypes
 import os
 import pickle
+import re
 import signal
+import subprocess
+import sys
 import threading
 import time
 from unittest import mock
@@ -417,6 +420,22 @@ class Threads(Case):
         if child == 0:
             os._exit(0 if np.array_equal(kernel(a, b), want) else 1)
         self.assertEqual(os.waitpid(child, 0)[1], 0)
+
+
+class Import(Case):
+    def test_openmp_of_others_stays_as_it_was(self) -> None:
+        """Its threads would sleep between parallel regions, which take four times as long then."""
+        environment = {**os.environ, "OMP_DISPLAY_ENV": "verbose"}
+        for name in ("OMP_WAIT_POLICY", "GOMP_SPINCOUNT"):
+            environment.pop(name, None)
+        done = subprocess.run(
+            [sys.executable, "-c", "import lathe, os; assert 'OMP_WAIT_POLICY' not in os.environ"],
+            env=environment, text=True, capture_output=True)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        spins = re.search(r"GOMP_SPINCOUNT = '(\d+)'", done.stderr)
+        if spins is None:
+            self.skipTest("no libgomp that tells its settings is loaded")
+        self.assertGreater(int(spins[1]), 0)
 
 
 if __name__ == "__main__":

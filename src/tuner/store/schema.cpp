@@ -104,8 +104,9 @@ std::string view_sql(std::int64_t version) {
 }
 
 Status check_ours(Database& database, std::int64_t version) {
-  const std::int64_t id = LATHE_TRY(database.integer("PRAGMA application_id"));
+  // In this order: somebody may make both at this moment, in one transaction.
   const std::int64_t tables = LATHE_TRY(database.integer("SELECT count(*) FROM sqlite_schema"));
+  const std::int64_t id = LATHE_TRY(database.integer("PRAGMA application_id"));
   if (id != kApplicationId && tables > 0)
     return fail_at(database.path(), ErrorKind::kDataLoss,
                    "this is a database of another program; give another file with --db");

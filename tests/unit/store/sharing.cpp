@@ -87,5 +87,31 @@ TEST_F(StoreTest, TwoTunersShareANewDatabase) {
   EXPECT_EQ(store->runs()->size(), 2U);
 }
 
+// None takes the other's half-made file for that of another program.
+TEST_F(StoreTest, AnyNumberBeginANewDatabaseAtOnce) {
+  constexpr int kRounds = 40, kOpeners = 6;
+  for (int round = 0; round < kRounds; ++round) {
+    const std::string file = path(std::to_string(round));
+    std::array<int, 2> gate{};
+    ASSERT_EQ(pipe(gate.data()), 0);
+    std::vector<pid_t> children;
+    for (int opener = 0; opener < kOpeners; ++opener) {
+      children.push_back(fork());
+      if (children.back() != 0) continue;
+      close(gate[1]);
+      char end = 0;
+      if (read(gate[0], &end, 1) != 0) _exit(3);  // until the parent opens it for all
+      _exit(open_sqlite(file) ? 0 : 2);
+    }
+    close(gate[0]);
+    close(gate[1]);
+    for (const pid_t child : children) {
+      int status = 0;
+      waitpid(child, &status, 0);
+      EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0) << "exit " << WEXITSTATUS(status);
+    }
+  }
+}
+
 }  // namespace
 }  // namespace lathe::store
