@@ -105,10 +105,9 @@ std::string knob_meaning(std::string_view name) {
   const std::string_view knob = name.substr(begin);
   if (matrix && !rows && tensor.empty()) return std::string(own_meaning(knob));
   if (knob == "rows") return fmt::format("rows of the group of stages that ends with {}", tensor);
-  return fmt::format("{}{}{}{}", knob,
-                     tensor.empty() ? "" : fmt::format(" of the stage that computes {}", tensor),
-                     matrix ? ", where operands are matrices" : "",
-                     rows ? ", where rows go together" : "");
+  return fmt::format(
+      "{}{}{}{}", knob, tensor.empty() ? "" : fmt::format(" of the stage that computes {}", tensor),
+      matrix ? ", where operands are matrices" : "", rows ? ", where rows go together" : "");
 }
 
 }  // namespace lathe::api

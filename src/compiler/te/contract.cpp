@@ -34,8 +34,7 @@ std::optional<Numerics> numerics_from_name(std::string_view name) {
 }
 
 bool is_algorithm(std::string_view name) {
-  if (name == "direct" || name == "cook_toom" || name == "strassen")
-    return true;
+  if (name == "direct" || name == "cook_toom" || name == "strassen") return true;
   if (!name.starts_with('F')) return false;
   // Numbers with x between them, of a few digits each.
   constexpr int kMostDigits = 4;

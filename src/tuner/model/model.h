@@ -1,9 +1,9 @@
 // Statistical cost models (paper, sections 3.1 and 3.2) behind one interface.
 //
-// A program that trains and measures should set OMP_WAIT_POLICY=passive in its environment before it
-// starts, as `lathe` does: the OpenMP runtime reads it at load time, and idle threads of the library
-// otherwise spin for milliseconds beside what is being measured. A library leaves that to the
-// program that loads it. With threads = 1 there are no such threads.
+// A program that trains and measures should set OMP_WAIT_POLICY=passive in its environment before
+// it starts, as `lathe` does: the OpenMP runtime reads it at load time, and idle threads of the
+// library otherwise spin for milliseconds beside what is being measured. A library leaves that to
+// the program that loads it. With threads = 1 there are no such threads.
 #pragma once
 
 #include <cstdint>

@@ -67,6 +67,14 @@ bool read_only_at_rest(const std::string& path) {
          access((path + "-wal").c_str(), F_OK) != 0;
 }
 
+const char* damaged(bool unchanging) {
+  if (unchanging)
+    return "the database is damaged, or its owner wrote to it while it was read; run the same "
+           "command again";
+  return "the database is damaged; save what can be read with `sqlite3 FILE .recover`, move the "
+         "file away, or give another one with --db";
+}
+
 // The characters that mean something in a file URI.
 std::string as_uri(const std::string& path) {
   std::string uri = path.starts_with('/') ? "file://" : "file:";
@@ -151,15 +159,7 @@ std::unexpected<Error> Database::error(int code) const {
           ErrorKind::kIo,
           "the disk is full: what came last was not recorded; free some space, then run the same "
           "command again");
-    case SQLITE_CORRUPT:
-      if (unchanging_)
-        return say(ErrorKind::kDataLoss,
-                   "the database is damaged, or its owner wrote to it while it was read; run the "
-                   "same command again");
-      return say(
-          ErrorKind::kDataLoss,
-          "the database is damaged; save what can be read with `sqlite3 FILE .recover`, move "
-          "the file away, or give another one with --db");
+    case SQLITE_CORRUPT: return say(ErrorKind::kDataLoss, damaged(unchanging_));
     case SQLITE_NOTADB:
       return say(ErrorKind::kDataLoss,
                  "this file is not a Lathe database; give another one with --db");

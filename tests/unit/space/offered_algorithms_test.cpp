@@ -92,10 +92,9 @@ TEST(OfferedAlgorithms, AContractMayNameTheAlgorithm) {
             "algorithm: this workload has no Cook-Toom algorithm: of the factors of C none is "
             "constant, and to transform a filter in every call costs more than it saves; it has "
             "direct");
-  EXPECT_TRUE(
-      refused("algorithm winograd; " + convolution)
-          .ends_with("'winograd' is no algorithm; name direct, cook_toom, F4, F4x4 or "
-                     "strassen"));
+  EXPECT_TRUE(refused("algorithm winograd; " + convolution)
+                  .ends_with("'winograd' is no algorithm; name direct, cook_toom, F4, F4x4 or "
+                             "strassen"));
 }
 
 // Padding with other numbers than 0, and taps that the filter does not have: no Cook-Toom algorithm

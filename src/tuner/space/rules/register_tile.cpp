@@ -182,9 +182,9 @@ void list_memory_knobs(TileRule& rule, Flavour flavour) {
     rule.at.prefetch =
         list.size("prefetch", wide ? Values{0, 1024, 4096, 16384, 65536} : Values{0, 4096, 16384});
   }
-  if (!has_pad(rule) && axes.reduce >= 0 && axes.input != nullptr && all_plain(axes, axes.input->index) &&
-             !axes.pixels.empty() && !is_both_operands(axes) && !streams(rule, axes) &&
-             !rule.workload.tensors[axes.input->tensor].constant) {
+  if (!has_pad(rule) && axes.reduce >= 0 && axes.input != nullptr &&
+      all_plain(axes, axes.input->index) && !axes.pixels.empty() && !is_both_operands(axes) &&
+      !streams(rule, axes) && !rule.workload.tensors[axes.input->tensor].constant) {
     rule.input_packings = {Packing::kNone, Packing::kBlock, Packing::kWhole};
     rule.at.pack_x = list.choice("pack.input", rule.input_packings);
   }

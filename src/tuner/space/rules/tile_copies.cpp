@@ -77,8 +77,8 @@ void TileBuilder::transpose_in_blocks(int source, const std::vector<LayoutItem>&
                                       const std::vector<std::string>& loops) {
   const auto dims = static_cast<int>(nest_.buffers[source].shape.size());
   const int before = digits.size() < 2 ? -1 : digits[digits.size() - 2];
-  if (!nest_.buffers[source].layout.empty() || before < 0 ||
-      items[before].dim != dims - 1 || items.back().dim == dims - 1)
+  if (!nest_.buffers[source].layout.empty() || before < 0 || items[before].dim != dims - 1 ||
+      items.back().dim == dims - 1)
     return;
   const std::string& loop = loops[loops.size() - 2];
   split(loop, number(rule_.lanes), loop + ".o", loop + ".u");
