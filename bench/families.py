@@ -9,7 +9,7 @@ rows of convolution_families.py have constant weights.
 """
 
 import convolution_families
-from family_row import ROWS, add
+from family_row import ROWS, add, chosen  # noqa: F401
 
 # name: rows of the activations, columns of the result, terms of a sum; weights lie as PyTorch's,
 # a row an output

@@ -34,3 +34,14 @@ def add(name, family, statements, torch, numpy="", graph="", openvino="", packed
     ROWS[name] = Row(name, family, f"{declared}; {statements}", inputs,
                      {library: code for library, code in codes.items() if code}, tuple(constants),
                      operator or {})
+
+
+def chosen(parser, words):
+    """The rows whose names begin so, and those of families of that name; all where none is given.
+    Where there is none, the parser's error lists the families."""
+    rows = [row for row in ROWS.values() if not words or any(
+        row.name.startswith(word) or row.family == word for word in words)]
+    if not rows:
+        parser.error(f"no row is called {' or '.join(words)}; the families are "
+                     f"{', '.join(sorted({row.family for row in ROWS.values()}))}")
+    return rows

@@ -69,7 +69,7 @@ Check cores(const Target& target, const std::string& threads) {
   } else if (allowed == target.threads() && check.state == State::kFine) {
     check.finding += "; building and timing take turns";
   }
-  if (check.state == State::kFine && threads.find("ignored") != std::string::npos) {
+  if (check.state == State::kFine && usual_threads().ignores) {
     check.state = State::kDoubtful;
     check.advice = "give OMP_NUM_THREADS a number from 1, or unset it";
   }

@@ -182,6 +182,7 @@ ReasonedCount limited(ReasonedCount count, const std::string& there, const Surro
   const std::string remark = heed_variable(at.omp_num_threads, there, count);
   heed_quota(processor_quota(at), there, count);
   count.why += remark;
+  count.ignores = !remark.empty();
   return count;
 }
 

@@ -28,7 +28,8 @@ double processor_quota(const Surroundings& surroundings = own_surroundings());
 
 struct ReasonedCount {
   int number = 1;
-  std::string why;  // "this process may use 4 physical cores"
+  std::string why;       // "this process may use 4 physical cores"
+  bool ignores = false;  // OMP_NUM_THREADS, which is no number of threads, as `why` says
 };
 // Threads of a program.
 ReasonedCount usual_threads(const Surroundings& surroundings = own_surroundings());

@@ -91,11 +91,12 @@ std::string as_uri(const std::string& path) {
 void Database::Close::operator()(sqlite3* handle) const { sqlite3_close_v2(handle); }
 void Statement::Finalize::operator()(sqlite3_stmt* statement) const { sqlite3_finalize(statement); }
 
-Status Database::connect(bool immutable) {
+Status Database::connect() {
   sqlite3* handle = nullptr;
-  const std::string uri = as_uri(path_) + (immutable ? "?immutable=1" : "");
-  const int flags = SQLITE_OPEN_URI | SQLITE_OPEN_NOMUTEX |
-                    (immutable ? SQLITE_OPEN_READONLY : SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE);
+  const std::string uri = as_uri(path_) + (unchanging_ ? "?immutable=1" : "");
+  const int flags =
+      SQLITE_OPEN_URI | SQLITE_OPEN_NOMUTEX |
+      (unchanging_ ? SQLITE_OPEN_READONLY : SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE);
   const int code = sqlite3_open_v2(uri.c_str(), &handle, flags, nullptr);
   handle_.reset(handle);
   if (code != SQLITE_OK) return error(handle == nullptr ? code : sqlite3_extended_errcode(handle));
@@ -111,13 +112,18 @@ Status Database::connect(bool immutable) {
 Result<Database> Database::open(const std::string& path, double busy_seconds) {
   LATHE_TRY_STATUS(make_folder(path));
   LATHE_TRY_STATUS(check_owners(path));
+  // Journals lie beside the file that a link leads to.
+  std::error_code none;
+  const auto linked = std::filesystem::canonical(path, none);
+  const std::string file = none ? path : linked.string();
+  if (file != path) LATHE_TRY_STATUS(check_owners(file));
   Database database;
   database.path_ = path;
   database.busy_seconds_ = busy_seconds;
   // Even to read a file in WAL mode SQLite makes a journal beside it, unless it is promised that
   // the file does not change. A journal of somebody else would keep its owner from it.
-  database.unchanging_ = read_only_at_rest(path);
-  LATHE_TRY_STATUS(database.connect(database.unchanging_));
+  database.unchanging_ = read_only_at_rest(file);
+  LATHE_TRY_STATUS(database.connect());
   LATHE_TRY_STATUS(database.integer("SELECT count(*) FROM sqlite_schema"));
   database.file_ = file_number(path);
   return database;

@@ -48,11 +48,11 @@ class Database {
   std::unique_ptr<sqlite3, Close> handle_;
   std::string path_;
   double busy_seconds_ = 0;
-  bool unchanging_ = false;  // nobody should write to it while it is open
+  bool unchanging_ = false;  // SQLite may rely on it that nobody writes while it is open
   // The device and number of the file; zeros: it is in memory.
   std::pair<std::uint64_t, std::uint64_t> file_;
 
-  Status connect(bool immutable);
+  Status connect();
   friend class Statement;
 };
 

@@ -207,6 +207,10 @@ TEST_F(Command, ExaminesTheMachine) {
   const Outcome crowded = lathe({"doctor", "--threads", "1024"});
   EXPECT_EQ(crowded.code, 1);
   EXPECT_NE(crowded.out.find("broken    cores"), std::string::npos) << crowded.out;
+  setenv("OMP_NUM_THREADS", "abc", 1);
+  const Outcome ignored = lathe({"doctor"});
+  unsetenv("OMP_NUM_THREADS");
+  EXPECT_NE(ignored.out.find("doubtful  cores"), std::string::npos) << ignored.out;
 }
 
 // Most of it is libtorch's work, which takes 43 s under a sanitizer and is not checked by it.

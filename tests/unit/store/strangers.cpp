@@ -57,6 +57,18 @@ TEST_F(Strangers, WriteNothingIntoADatabaseByAJournal) {
   EXPECT_TRUE(open_sqlite(path()));
 }
 
+TEST_F(Strangers, WriteNothingIntoADatabaseThatALinkLeadsTo) {
+  fs::create_directory(path("elsewhere"));
+  open("elsewhere/other.db");
+  fs::create_symlink(path("elsewhere/other.db"), path());
+  EXPECT_TRUE(open_sqlite(path()));
+  std::ofstream(path("elsewhere/other.db-wal")) << "a journal\n";
+  give_away(path("elsewhere/other.db-wal"));
+  const auto refused = open_sqlite(path());
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().place, path("elsewhere/other.db-wal"));
+}
+
 TEST_F(Strangers, OwnWhatTheyMayWrite) {
   open();
   EXPECT_TRUE(may_write(path(), ::geteuid()));

@@ -70,14 +70,14 @@ V power_of_two(const V& number, Dtype dtype) {
 
 // Multiplies e^r by 2^n, by an instruction or in two halves, so that overflow gives infinity, and
 // results below the normal range are rounded once.
-V expand_exp(const V& x, Native native) {
+V expand_exp(const V& x, const Abilities& able) {
   const Dtype dtype = x.type().dtype;
   const RealFormat f = format_of(dtype);
   const V cut = at_least(at_most(x, greatest_exponent(dtype)), least_exponent(dtype));
   // With the exponents' bias for each half, nothing is negative.
-  const Reduced reduced = reduce(cut, native.scale ? 0 : 2 * f.bias);
+  const Reduced reduced = reduce(cut, able.scaling ? 0 : 2 * f.bias);
   const V rest = exp_of_rest(reduced.r);
-  if (native.scale) return apply(flat::BinaryOp::kScale, rest, reduced.n);
+  if (able.scaling) return apply(flat::BinaryOp::kScale, rest, reduced.n);
   // What is above the low bits leaves the half, and the shifts drop it.
   const V number = reduced.shifted.bits(f.bits);
   const V half = shr(number, 1);
@@ -85,14 +85,14 @@ V expand_exp(const V& x, Native native) {
 }
 
 // 2^n is at least 2^-150 (f32), so 2^(n + 64) is a normal number, and so is e^r times it.
-V expand_exp_of_negative(const V& x, Native native) {
+V expand_exp_of_negative(const V& x, const Abilities& able) {
   constexpr int kUp = 64;
   const Dtype dtype = x.type().dtype;
   const RealFormat f = format_of(dtype);
   const V cut = at_least(x, least_exponent(dtype));
-  const Reduced reduced = reduce(cut, native.scale ? 0 : f.bias + kUp);
+  const Reduced reduced = reduce(cut, able.scaling ? 0 : f.bias + kUp);
   const V rest = exp_of_rest(reduced.r);
-  if (native.scale) return apply(flat::BinaryOp::kScale, rest, reduced.n);
+  if (able.scaling) return apply(flat::BinaryOp::kScale, rest, reduced.n);
   const V power = power_of_two(reduced.shifted.bits(f.bits), dtype);
   return rest * power * std::ldexp(1.0, -kUp);
 }
@@ -134,17 +134,17 @@ V expand_log(const V& x) {
   return select(x < infinity, defined, x);  // infinity and NaN are their own logarithms
 }
 
-V expand_sigmoid(const V& x, Native native) {
-  const V e = expand_exp_of_negative(neg(abs(x)), native);
+V expand_sigmoid(const V& x, const Abilities& able) {
+  const V e = expand_exp_of_negative(neg(abs(x)), able);
   return select(x < 0.0, e, x.like(1)) / (1 + e);
 }
 
 // f32 is computed by way of f64, where e^(y log x) is exact enough.
-V expand_pow(const V& x, const V& y, Native native) {
+V expand_pow(const V& x, const V& y, const Abilities& able) {
   if (x.type().dtype == Dtype::kF32)
-    return expand_pow(x.as(Dtype::kF64), y.as(Dtype::kF64), native).as(Dtype::kF32);
+    return expand_pow(x.as(Dtype::kF64), y.as(Dtype::kF64), able).as(Dtype::kF32);
   const V magnitude = abs(x);
-  const V unsigned_power = expand_exp(y * expand_log(magnitude), native);
+  const V unsigned_power = expand_exp(y * expand_log(magnitude), able);
   const V half = y * 0.5;
   const V integral = expand_floor(y) == y;
   const V odd = integral && expand_floor(half) != half;

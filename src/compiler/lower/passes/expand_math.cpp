@@ -9,7 +9,7 @@ namespace {
 using flat::Expr;
 using flat::UnaryOp;
 
-bool is_expanded(UnaryOp op, Native native) {
+bool is_expanded(UnaryOp op, const Abilities& able) {
   switch (op) {
     case UnaryOp::kExp:
     case UnaryOp::kLog:
@@ -18,7 +18,7 @@ bool is_expanded(UnaryOp op, Native native) {
     case UnaryOp::kErf:
     case UnaryOp::kSigmoid: return true;
     case UnaryOp::kFloor:
-    case UnaryOp::kCeil: return !native.floor;
+    case UnaryOp::kCeil: return !able.rounding;
     case UnaryOp::kNeg:
     case UnaryOp::kAbs:
     case UnaryOp::kSqrt:
@@ -39,15 +39,15 @@ bool is_not_positive(const V& x) {
   return bounds(n->a) || bounds(n->b);
 }
 
-V expand(UnaryOp op, const V& x, Native native) {
+V expand(UnaryOp op, const V& x, const Abilities& able) {
   switch (op) {
     case UnaryOp::kExp:
-      return is_not_positive(x) ? expand_exp_of_negative(x, native) : expand_exp(x, native);
+      return is_not_positive(x) ? expand_exp_of_negative(x, able) : expand_exp(x, able);
     case UnaryOp::kLog: return expand_log(x);
     case UnaryOp::kRsqrt: return 1 / sqrt(x);
     case UnaryOp::kTanh: return expand_tanh(x);
-    case UnaryOp::kErf: return expand_erf(x, native);
-    case UnaryOp::kSigmoid: return expand_sigmoid(x, native);
+    case UnaryOp::kErf: return expand_erf(x, able);
+    case UnaryOp::kSigmoid: return expand_sigmoid(x, able);
     case UnaryOp::kFloor: return expand_floor(x);
     case UnaryOp::kCeil: return neg(expand_floor(neg(x)));
     case UnaryOp::kNeg:
@@ -75,18 +75,17 @@ Expr small_power(const flat::Binary& n) {
 
 flat::Program expand_math(flat::Program program, const Target& target) {
   const Abilities able = target.abilities();
-  const Native native{able.rounding, able.scaling};
-  const auto expand_node = [native](const Expr& e) -> Expr {
+  const auto expand_node = [able](const Expr& e) -> Expr {
     if (const auto* n = std::get_if<flat::Unary>(&e->value);
-        n != nullptr && is_expanded(n->op, native)) {
+        n != nullptr && is_expanded(n->op, able)) {
       LATHE_CHECK(size_of(e->type.dtype) >= 4, "expand_math comes after promote_halves");
-      return expand(n->op, {n->x}, native).e;
+      return expand(n->op, {n->x}, able).e;
     }
     if (const auto* n = std::get_if<flat::Binary>(&e->value);
         n != nullptr && n->op == flat::BinaryOp::kPow) {
       LATHE_CHECK(size_of(e->type.dtype) >= 4, "expand_math comes after promote_halves");
       if (Expr power = small_power(*n)) return power;
-      return expand_pow({n->a}, {n->b}, native).e;
+      return expand_pow({n->a}, {n->b}, able).e;
     }
     return e;
   };

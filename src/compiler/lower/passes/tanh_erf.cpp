@@ -24,7 +24,7 @@ V erf_tail(const V& z) {
 }
 
 // 1 - erf(t) for t >= 1, as exactly as erf needs it: where t is large, it is nothing beside 1.
-V erfc_of(const V& t, Native native) {
+V erfc_of(const V& t, const Abilities& able) {
   // (1 - erf(t)) e^(t^2) t as a function of (t-3)/(t+3), t on [1, 6]
   const V u = (t - 3) / (t + 3);
   const V p =
@@ -33,7 +33,7 @@ V erfc_of(const V& t, Native native) {
                      0.0012430039509849762, 0.0009108451962306895, -0.014019823411354432,
                      0.04635026336860239, -0.09546975032453354, 0.13988054759976487,
                      -0.14658304803296412, 0.09530622695922829, 0.5370034535441699});
-  return expand_exp_of_negative(neg(t * t), native) * p / t;
+  return expand_exp_of_negative(neg(t * t), able) * p / t;
 }
 
 }  // namespace
@@ -46,7 +46,7 @@ V expand_tanh(const V& x) {
 }
 
 // In f32 1 - (1 - erf(t)), by way of the logarithm; in f64 one formula near 0 and one further out.
-V expand_erf(const V& x, Native native) {
+V expand_erf(const V& x, const Abilities& able) {
   if (x.type().dtype == Dtype::kF32) {
     const V t = at_most(abs(x), 4);
     return with_sign(expand_expm1(neg(fma(log_erfc_tail(t), t, t))), x);
@@ -54,7 +54,7 @@ V expand_erf(const V& x, Native native) {
   const V magnitude = abs(x);
   const V z = x * x;
   const V near = fma(x, erf_tail(z), x);
-  const V far = 1 - erfc_of(at_least(at_most(magnitude, 6), 1), native);
+  const V far = 1 - erfc_of(at_least(at_most(magnitude, 6), 1), able);
   return select(magnitude < 1.0, near, with_sign(far, x));
 }
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "tuner/space/rules/consumers.h"
 #include "tuner/space/rules/row_group.h"
 #include "tuner/space/rules/stage_cost.h"
 #include "tuner/space/thread_costs.h"
@@ -18,20 +19,6 @@ constexpr double kMapCycles = 30;     // around a block of a map
 constexpr double kOtherOrder = 1.03;  // another order of loops than one thread has takes so long
 constexpr double kWorthParts = 1.1;   // parts of a reduction must promise so much
 
-// True for a map of the tile's results, element by element: it runs on the tile.
-bool runs_on_tile(const te::Stage& map, const te::Stage& stage) {
-  if (map.reduce != ir::ReduceOp::kNone || stage.reduce == ir::ReduceOp::kNone) return false;
-  bool reads = false;
-  for (const ir::Read* read : ir::reads_of(map.body)) {
-    if (read->tensor != stage.tensor) continue;
-    reads = true;
-    if (read->index.size() != map.iters.size()) return false;
-    for (int d = 0; d < static_cast<int>(read->index.size()); ++d)
-      if (read->index[static_cast<std::size_t>(d)] != ir::Affine::iter(d)) return false;
-  }
-  return reads;
-}
-
 }  // namespace
 
 SharedTile::SharedTile(const TileRule& rule, const std::vector<std::int64_t>& start,
@@ -44,7 +31,10 @@ SharedTile::SharedTile(const TileRule& rule, const std::vector<std::int64_t>& st
   for (const te::Stage& stage : rule.workload.stages)
     if (const double cycles = cycles_of(rule.workload, stage, rule.lanes); &stage != &stage_) {
       rest_ += cycles;
-      others_ += cycles > 0 && !runs_on_tile(stage, stage_) ? 1 : 0;
+      // A map of the tile's results, element by element, runs on the tile.
+      const bool fused =
+          stage_.reduce != ir::ReduceOp::kNone && maps_element_by_element(stage, stage_.tensor);
+      others_ += cycles > 0 && !fused ? 1 : 0;
     } else {
       alone_ = cycles * slowness;
     }
