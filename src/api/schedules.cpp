@@ -21,8 +21,13 @@
 namespace lathe::api {
 
 Result<std::unique_ptr<store::Store>> open_existing(const std::string& path) {
-  std::error_code ignored;
-  if (!std::filesystem::exists(path, ignored))
+  std::error_code failure;
+  const bool exists = std::filesystem::exists(path, failure);
+  if (failure)
+    return fail_at(path, ErrorKind::kIo,
+                   "this file cannot be looked for ({}); give another one with --db",
+                   failure.message());
+  if (!exists)
     return fail_at(
         path, ErrorKind::kNotFound,
         "there is no database here yet; run lathe tune first, or give another file with --db");

@@ -204,6 +204,12 @@ TEST_F(Asked, ThreadsByDefault) {
               "--threads: must be a whole number from 1 to 1024, not");
 }
 
+TEST_F(Asked, ADatabaseThatCannotBeLookedFor) {
+  const std::string name(300, 'x');
+  refused({"best", "C6", "--db", name.c_str()}, kFailed,
+          "this file cannot be looked for (File name too long); give another one with --db");
+}
+
 TEST_F(Asked, TrialsOfADatabase) {
   const std::string database = folder_.at("trials.db");
   add_trial(database, false, "cpu:znver3;threads=1", CacheMode::kWarm);
