@@ -22,4 +22,13 @@ inline Target sse(int threads = 1) {
   return target;
 }
 
+inline Target avx2(int threads = 1) {
+  Target target = *parse_target("cpu:x86-64-v3");
+  target.set_threads(threads);
+  target.as_cpu().vector_bits = 256;
+  target.as_cpu().vector_registers = 16;
+  target.as_cpu().has_fma = target.as_cpu().has_f16c = true;
+  return target;
+}
+
 }  // namespace lathe::test
