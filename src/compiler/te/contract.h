@@ -45,6 +45,8 @@ struct Contract {
 
   // What is promised in the end. A named algorithm that needs less than is allowed keeps to that.
   Numerics level() const;
+  // The schedule may compute the main sum as it is written.
+  bool may_be_direct() const { return algorithm.empty() || algorithm == "direct"; }
 };
 
 // Refuses a max_error that is none, an unknown algorithm, and one that needs more than the level

@@ -7,7 +7,7 @@
 
 #include "compiler/analysis/tile.h"
 #include "compiler/cook_toom/sums.h"
-#include "tuner/space/thread_costs.h"
+#include "tuner/space/costs.h"
 
 namespace lathe::model {
 namespace {

@@ -73,7 +73,7 @@ Result<Sketches> sketches_from(const te::Workload& workload, const Json& json,
 Json freeze(const Space& space) {
   const Derived& derived = space.impl().derived;
   Json out = {{"knobs", Json::array()},
-              {"start", derived.start},
+              {"start", derived.starts[0]},
               {"constraints", Json::array()},
               {"sketches", Json::array()}};
   for (const Knob& knob : derived.knobs) out["knobs"].push_back(to_json(knob));
@@ -96,8 +96,8 @@ Result<std::unique_ptr<Space>> thaw(const te::Workload& workload, const Json& fr
   Derived& derived = impl->derived;
   for (const Json& knob : LATHE_TRY(json_array(frozen, "knobs")))
     derived.knobs.push_back(LATHE_TRY(knob_from(knob)));
-  derived.start = LATHE_TRY(numbers(frozen, "start"));
-  if (derived.knobs.empty() || derived.start.size() != derived.knobs.size())
+  derived.starts = {LATHE_TRY(numbers(frozen, "start"))};
+  if (derived.knobs.empty() || derived.starts[0].size() != derived.knobs.size())
     return fail(ErrorKind::kInvalidArgument, "the space has no knobs, or not a start for each");
   const Naming naming = naming_of(derived.knobs);
   for (const Json& constraint : LATHE_TRY(json_array(frozen, "constraints")))

@@ -146,13 +146,14 @@ Result<std::unique_ptr<Space>> restrict_space(const std::shared_ptr<const Space>
                                               const Json& kept) {
   const std::vector<Knob>& old = space->knob_list();
   const Mapping mapping = LATHE_TRY(mapping_of(old, kept));
-  const std::vector<std::int64_t>& starts = space->impl().derived.start;
+  const std::vector<std::int64_t>& starts = space->impl().derived.starts[0];
   auto impl = std::make_unique<Space::Impl>();
   impl->workload = space->workload();
   Derived& derived = impl->derived;
+  derived.starts.emplace_back();
   for (const int k : mapping.free) {
     derived.knobs.push_back(part_of(old[k], mapping.kept[k]));
-    derived.start.push_back(
+    derived.starts[0].push_back(
         start_of(old[k], mapping.kept[k], old[k].nearest(starts[k]), derived.knobs.back()));
   }
   const Naming naming = naming_of(old, mapping, derived.knobs);

@@ -7,7 +7,7 @@
 #include "base/hash.h"
 #include "tuner/space/forms.h"
 #include "tuner/space/impl.h"
-#include "tuner/space/rules/stores.h"
+#include "tuner/space/rules/cpu.h"
 
 namespace lathe::space {
 
@@ -286,13 +286,13 @@ Config nearest_to(const std::vector<Knob>& knobs, const std::vector<std::int64_t
 }  // namespace
 
 Config Space::default_config() const {
-  Config config = nearest_to(knob_list(), impl_->derived.start);
+  Config config = nearest_to(knob_list(), impl_->derived.starts[0]);
   return valid(config) ? canonical(config) : config;
 }
 
 std::vector<Config> Space::starts() const {
   std::vector<Config> out = {default_config()};
-  for (const std::vector<std::int64_t>& start : impl_->derived.other_starts)
+  for (const std::vector<std::int64_t>& start : impl_->derived.starts)
     if (const Config config = nearest_to(knob_list(), start); valid(config)) {
       Config form = canonical(config);
       if (std::ranges::find(out, form) == out.end()) out.push_back(std::move(form));
@@ -332,7 +332,7 @@ std::unique_ptr<Space> finish_space(std::unique_ptr<Space::Impl> impl) {
 }
 
 Result<std::unique_ptr<Space>> finish_part(std::unique_ptr<Space::Impl> impl) {
-  std::vector<std::int64_t>& start = impl->derived.start;
+  std::vector<std::int64_t>& start = impl->derived.starts[0];
   auto space = make_space(std::move(impl));
   if (space->size() > kLargestPart)
     return fail(ErrorKind::kInvalidArgument,
@@ -367,18 +367,14 @@ std::vector<Config> all_configs(const Space& space) {
 
 namespace {
 
-Result<Derived> derive_for_cpu(const te::Workload& workload, const Target& target,
-                               Flavour flavour) {
-  Derived derived = LATHE_TRY(derive_register_tile(workload, target.as_cpu(), flavour));
-  add_stores(workload, target.as_cpu(), derived);
-  return derived;
-}
-
 struct Rules {
   DeviceKind kind;
   Result<Derived> (*derive)(const te::Workload& workload, const Target& target, Flavour flavour);
 };
-constexpr Rules kRules[] = {{DeviceKind::kCpu, derive_for_cpu}};
+constexpr Rules kRules[] = {
+    {DeviceKind::kCpu, [](const te::Workload& workload, const Target& target, Flavour flavour) {
+       return derive_for_cpu(workload, target.as_cpu(), flavour);
+     }}};
 
 }  // namespace
 

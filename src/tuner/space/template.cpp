@@ -156,7 +156,7 @@ class Discovery {
 
 bool keeps_limits(const Derived& derived) {
   std::vector<std::int64_t> sizes;
-  derived.sizes.evaluate(derived.start, sizes);
+  derived.sizes.evaluate(derived.starts[0], sizes);
   return std::ranges::all_of(derived.constraints, [&](const Constraint& c) {
     return sizes[static_cast<std::size_t>(c.size)] <= c.most;
   });
@@ -172,7 +172,8 @@ Result<std::unique_ptr<Space>> template_space(const te::Workload& workload, Temp
   if (derived.knobs.empty())
     return fail(ErrorKind::kInvalidArgument,
                 "the template asks for no knobs, so there is nothing to search");
-  for (const Knob& knob : derived.knobs) derived.start.push_back(knob.values.front());
+  derived.starts.emplace_back();
+  for (const Knob& knob : derived.knobs) derived.starts[0].push_back(knob.values.front());
   if (!keeps_limits(derived))
     return fail(ErrorKind::kInvalidArgument,
                 "the first values of the template's knobs are beyond its own at_most()");

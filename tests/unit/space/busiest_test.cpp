@@ -1,5 +1,5 @@
 // How even parts are: the estimate by which starts are chosen, against a count of all parts.
-#include "tuner/space/rules/busiest.h"
+#include "tuner/space/rules/shared/busiest.h"
 
 #include <algorithm>
 #include <vector>
@@ -7,7 +7,7 @@
 #include <gtest/gtest.h>
 
 #include "base/rng.h"
-#include "tuner/space/thread_costs.h"
+#include "tuner/space/costs.h"
 
 namespace lathe::space {
 namespace {

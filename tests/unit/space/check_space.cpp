@@ -12,7 +12,7 @@
 #include "support/sanitized.h"
 #include "tuner/model/analytic.h"
 #include "tuner/space/impl.h"
-#include "tuner/space/rules/stores.h"
+#include "tuner/space/rules/cpu.h"
 
 namespace lathe::space {
 namespace {
@@ -165,9 +165,8 @@ std::vector<Config> with_value(const Space& space, std::size_t knob, std::uint16
 }
 
 std::unique_ptr<Space> space_of_stores(const te::Workload& workload, const Target& target) {
-  auto derived = derive_register_tile(workload, target.as_cpu(), Flavour::kDefault);
+  auto derived = derive_for_cpu(workload, target.as_cpu(), Flavour::kDefault, 1);
   if (!derived) throw std::runtime_error(derived.error().text());
-  add_stores(workload, target.as_cpu(), *derived, 1);
   auto impl = std::make_unique<Space::Impl>();
   impl->workload = workload;
   impl->derived = std::move(*derived);

@@ -8,8 +8,8 @@
 #include "compiler/te/naive_nest.h"
 #include "support/targets.h"
 #include "tuner/space/restriction.h"
-#include "tuner/space/rules/axes.h"
-#include "tuner/space/rules/row_group.h"
+#include "tuner/space/rules/rows/row_group.h"
+#include "tuner/space/rules/shared/axes.h"
 #include "unit/space/check_space.h"
 
 namespace lathe::space {

@@ -9,7 +9,7 @@
 
 #include "support/sanitized.h"
 #include "support/targets.h"
-#include "tuner/space/rules/matrices.h"
+#include "tuner/space/rules/matrices/matrices.h"
 #include "unit/space/check_space.h"
 
 namespace lathe::space {

@@ -5,7 +5,7 @@
 
 #include "support/random_workload.h"
 #include "support/targets.h"
-#include "tuner/space/rules/row_group.h"
+#include "tuner/space/rules/rows/row_group.h"
 #include "unit/space/check_space.h"
 
 namespace lathe::space {

@@ -1,15 +1,16 @@
-// A rule derives the space of one kind of workload: knobs, constraints on them, and the sketch for
-// given structural choices.
+// Rules: how the schedules of a workload on one kind of device come about. The first of a list
+// derives those of the sum as it is written; each of the others may offer alternatives to what the
+// ones before it have made. compose.h puts them together to a space.
 #pragma once
 
 #include <functional>
+#include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
 
 #include "base/result.h"
-#include "base/target.h"
-#include "compiler/te/workload.h"
 #include "tuner/space/space.h"
 
 namespace lathe::space {
@@ -25,30 +26,68 @@ struct Constraint {
 struct Under {
   int knob = -1;
   std::vector<std::uint16_t> values;
+
+  bool holds(std::span<const std::int64_t> values_of_knobs) const;
 };
 
-// Starts beside the default: a batch in all.
-inline constexpr std::size_t kMostOthers = 7;
+// Makes the sketch for values of all knobs, looking at structural ones only. Fails if these choices
+// do not go together.
+using Build = std::function<Result<Sketch>(std::span<const std::int64_t>)>;
 
+// What rules have made so far: all of a space but its workload.
 struct Derived {
   std::vector<Knob> knobs;
   ir::Sizes sizes;  // of the constraints; knob k in it is knobs[k]
   std::vector<Constraint> constraints;
-  std::vector<std::int64_t> start;  // knob values of the analytic default
-  // Of algorithms that may be as good, the most promising first.
-  std::vector<std::vector<std::int64_t>> other_starts;
-  // Makes the sketch for these knob values, looking at structural ones only. Fails if these choices
-  // do not go together.
-  std::function<Result<Sketch>(std::span<const std::int64_t>)> build;
+  // Values of all knobs: the analytic default, then others with which a search begins, of
+  // algorithms and such that may be as good, the most promising first.
+  std::vector<std::vector<std::int64_t>> starts;
+  Build build;
+};
+// Rules that add starts for what else there is stop at so many.
+inline constexpr std::size_t kMostStarts = 8;
+
+// A knob that chooses among alternatives, and the knobs that these bring.
+struct Choice {
+  Knob above;  // its first value leaves everything as it is without it
+  // Numbers of knobs that have an effect under its first value only; none: of all that always had
+  // one.
+  std::optional<std::vector<int>> hides;
+  std::vector<Knob> own;  // have an effect under its other values
 };
 
-// Of a direct sum, where the contract demands another algorithm.
-inline std::unexpected<Error> not_direct() {
-  return fail(ErrorKind::kInvalidArgument, "the workload demands an algorithm that is not direct");
-}
+// Of knobs that were appended to those of before: the first is above, and hides all.
+Choice choice_of(std::vector<Knob> knobs, std::size_t before);
 
-// Multi-level tiling around a register tile: every workload with a spatial axis.
-Result<Derived> derive_register_tile(const te::Workload& workload, const CpuTarget& target,
-                                     Flavour flavour);
+// What a rule offers beside what was derived before.
+class Alternatives {
+ public:
+  virtual ~Alternatives() = default;
+  // Their numbers follow those of the knobs before, each choice's `above` and then its own.
+  virtual std::vector<Choice> choices(const std::vector<Knob>& before) = 0;
+  // Called once all its knobs are among the others: adds constraints, and its starts to those of
+  // before, in which its knobs have their first values.
+  virtual void add_limits_and_starts(Derived& derived) = 0;
+  // For values of which a choice is not the first. `before` builds what it is an alternative to.
+  virtual Result<Sketch> build(std::span<const std::int64_t> values, const Build& before) const = 0;
+};
+
+// Where a rule's alternatives stand.
+enum class Place {
+  kMainSum,      // another way to compute the main sum: the first rule that has one is taken
+  kDirect,       // of how the sum is computed as it is written
+  kDirectAlone,  // the same, where there is no other way
+  kWhole,        // of the whole program, whatever was chosen before
+};
+
+// `Context`: what rules for one kind of device are told.
+template <class Context>
+struct Rule {
+  Place place;
+  // Nothing where the workload has none. Fails where the contract demands what it cannot do.
+  Result<std::unique_ptr<Alternatives>> (*offer)(const Context& context);
+};
+
+int number_of(const std::vector<Knob>& knobs, const std::string& name);  // -1: there is none
 
 }  // namespace lathe::space

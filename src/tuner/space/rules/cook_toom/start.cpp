@@ -1,0 +1,147 @@
+#include "tuner/space/rules/cook_toom/start.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "tuner/space/costs.h"
+#include "tuner/space/rules/cook_toom/threads.h"
+#include "tuner/space/rules/cook_toom/work.h"
+
+namespace lathe::space {
+namespace {
+
+using Values = std::vector<std::int64_t>;
+
+// Another algorithm must promise this share of the direct sum's time at most.
+constexpr double kWorthIt = 0.85;
+// A search also begins with other algorithms, of at most so many times the best one's cost.
+constexpr double kStillOfInterest = 1.5;
+
+// Bytes from beyond the second cache, where so many rows of tiles are a block: each block reads all
+// weights, and what it keeps is written and read again.
+double streamed(const Work& work, double blocks) {
+  const double scratch = 4 * (work.inputs + work.outputs);
+  double bytes = work.weights > kScratchShare * kL2 ? blocks * work.weights : 0;
+  if (scratch / blocks > kScratchShare * kL2) bytes += 2 * scratch;
+  return bytes;
+}
+
+// The knob's value, rows of tiles in a block, that streams least; of equals the smallest. Blocks
+// are alike, for code of a smaller last one is slow: C2 with 10 rows takes 280 us by blocks of 5,
+// 410 by blocks of 8.
+std::int64_t best_rows(const CookToomRule& rule, const std::vector<Knob>& knobs, const Work& work,
+                       double tiles) {
+  std::int64_t best = 1;
+  double least = streamed(work, tiles);
+  for (const std::int64_t value : knobs[static_cast<std::size_t>(rule.at.block_t)].values) {
+    const double rows = std::min(static_cast<double>(value), tiles);
+    if (std::fmod(tiles, rows) != 0) continue;
+    const double bytes = streamed(work, tiles / rows);
+    if (bytes < least) best = value, least = bytes;
+  }
+  return best;
+}
+
+// Multiply-adds of one image, with what else it does at its cost.
+double cost_of(const CookToomRule& rule, const std::vector<Knob>& knobs,
+               const Algorithm& algorithm) {
+  const auto shapes = shapes_of(rule, algorithm);
+  const Work work = total_work(rule, shapes);
+  const double tiles = shapes[0].tiles;
+  const double rows = std::min(static_cast<double>(best_rows(rule, knobs, work, tiles)), tiles);
+  const bool direct = algorithm.taps.empty();
+  const double bytes =
+      direct ? (work.weights > kL2 ? work.weights : 0) : streamed(work, tiles / rows);
+  const double stream =
+      bytes / (work.weights <= kL3 ? kL3Rate : kMemoryRate) * 2.0 * rule.lanes;  // a cycle
+  return std::max(work.products, stream) + kHiddenShare * std::min(work.products, stream) +
+         kTransformCost * work.operations * (work.inputs + work.outputs);
+}
+
+// The register tile that wastes least and loads little.
+ProductTile best_tile(const CookToomRule& rule, const std::vector<Knob>& knobs,
+                      const std::vector<Shape>& shapes) {
+  const auto values = [&](int knob) {
+    return knob < 0 ? Values{1} : knobs[static_cast<std::size_t>(knob)].values;
+  };
+  const double vectors = std::ceil(static_cast<double>(rule.sum.vector_extent) / rule.lanes);
+  ProductTile best;
+  double least = 1e30;
+  for (const std::int64_t v : values(rule.at.tile_v))
+    for (const std::int64_t p0 : values(rule.at.tile_p0))
+      for (const std::int64_t p1 : values(rule.at.tile_p1)) {
+        const ProductTile tile{v, p0, p1};
+        if (!fits(tile, rule)) continue;
+        const double cost = waste(shapes.back().tiles, p0) * waste(shapes[0].tiles, p1) *
+                                waste(vectors, v) * slowness(tile) +
+                            0.01 * static_cast<double>(p1);
+        if (cost >= least) continue;
+        least = cost;
+        best = tile;
+      }
+  return best;
+}
+
+// Sets the knobs of an algorithm that is not direct, for one thread.
+void set_knobs(const CookToomRule& rule, const std::vector<Knob>& knobs, std::size_t algorithm,
+               Values& start) {
+  const auto set = [&](int knob, std::int64_t value) {
+    if (knob >= 0) start[static_cast<std::size_t>(knob)] = value;
+  };
+  const std::vector<Shape> shapes = shapes_of(rule, rule.algorithms[algorithm]);
+  const ProductTile tile = best_tile(rule, knobs, shapes);
+  set(rule.at.tile_v, tile.v);
+  set(rule.at.tile_p0, tile.p0);
+  set(rule.at.tile_p1, tile.p1);
+  const std::int64_t rows = best_rows(rule, knobs, total_work(rule, shapes), shapes[0].tiles);
+  set(rule.at.block_t, rows);
+  set(rule.at.copy,
+      static_cast<std::int64_t>(best_copy(rule, rule.algorithms[algorithm], shapes, rows)));
+  if (rule.at.block_v >= 0)
+    set(rule.at.block_v, knobs[static_cast<std::size_t>(rule.at.block_v)].values.back());
+}
+
+// An algorithm's start, and what it costs: multiply-adds of one thread, or cycles of several.
+std::pair<double, Values> start_of(const CookToomRule& rule, const std::vector<Knob>& knobs,
+                                   std::size_t algorithm, Values start) {
+  const bool alone = rule.target.threads < 2;
+  if (algorithm == 0) {
+    const double cost = alone ? cost_of(rule, knobs, rule.algorithms[0]) : rule.direct_cycles;
+    return {kWorthIt * cost, std::move(start)};
+  }
+  const auto set = [&](int knob, std::int64_t value) {
+    start[static_cast<std::size_t>(knob)] = value;
+  };
+  set(rule.at.algorithm, static_cast<std::int64_t>(algorithm));
+  set(rule.at.unroll, rule.sum.channel_extent <= 4 ? rule.sum.channel_extent : 2);
+  set(rule.at.prefetch, 16384);
+  if (!alone) {
+    SharedStart found = shared_start(rule, knobs, algorithm, std::move(start));
+    return {found.cycles, std::move(found.values)};
+  }
+  set_knobs(rule, knobs, algorithm, start);
+  return {cost_of(rule, knobs, rule.algorithms[algorithm]), std::move(start)};
+}
+
+}  // namespace
+
+void set_starts(const CookToomRule& rule, Derived& derived) {
+  std::vector<std::pair<double, Values>> by_cost;
+  std::size_t usual = 0;  // what one thread would choose
+  double least = 1e300;
+  for (std::size_t i = rule.may_be_direct ? 0 : 1; i < rule.algorithms.size(); ++i) {
+    by_cost.push_back(start_of(rule, derived.knobs, i, derived.starts[0]));
+    const double cost = (i == 0 ? kWorthIt : 1) * cost_of(rule, derived.knobs, rule.algorithms[i]);
+    if (cost < least) usual = by_cost.size() - 1, least = cost;
+  }
+  for (std::size_t i = 0; rule.target.threads > 1 && i < by_cost.size(); ++i)
+    if (i != usual) by_cost[i].first *= kOtherChoice;
+  std::ranges::stable_sort(by_cost, {}, &std::pair<double, Values>::first);
+  const double most = kStillOfInterest * by_cost[0].first;
+  derived.starts.clear();
+  for (auto& [cost, start] : by_cost)
+    if (cost <= most && derived.starts.size() < kMostStarts)
+      derived.starts.push_back(std::move(start));
+}
+
+}  // namespace lathe::space

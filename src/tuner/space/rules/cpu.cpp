@@ -1,0 +1,30 @@
+#include "tuner/space/rules/cpu.h"
+
+#include "tuner/space/rules/compose.h"
+#include "tuner/space/rules/cook_toom/cook_toom.h"
+#include "tuner/space/rules/cpu_context.h"
+#include "tuner/space/rules/matrices/matrix_space.h"
+#include "tuner/space/rules/rows/row_parts.h"
+#include "tuner/space/rules/rows/row_space.h"
+#include "tuner/space/rules/strassen/strassen.h"
+#include "tuner/space/rules/tile/tile_space.h"
+
+namespace lathe::space {
+namespace {
+
+constexpr Rule<CpuContext> kRules[] = {
+    {Place::kMainSum, offer_strassen},      {Place::kMainSum, offer_cook_toom},
+    {Place::kMainSum, offer_matrices},      {Place::kDirect, offer_rows},
+    {Place::kDirectAlone, offer_row_parts}, {Place::kWhole, offer_stores},
+};
+
+}  // namespace
+
+Result<Derived> derive_for_cpu(const te::Workload& workload, const CpuTarget& target,
+                               Flavour flavour, double streamed) {
+  CpuContext context{workload, target, flavour, nullptr, streamed};
+  Derived direct = LATHE_TRY(derive_tiles(context));
+  return compose(std::move(direct), std::span<const Rule<CpuContext>>(kRules), context);
+}
+
+}  // namespace lathe::space

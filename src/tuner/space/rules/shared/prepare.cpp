@@ -1,0 +1,262 @@
+#include "tuner/space/rules/shared/prepare.h"
+
+#include <algorithm>
+#include <functional>
+
+#include "compiler/analysis/dependence.h"
+#include "compiler/te/naive_nest.h"
+#include "tuner/space/rules/shared/axes.h"
+#include "tuner/space/rules/shared/reductions.h"
+
+namespace lathe::space {
+namespace {
+
+constexpr int kLargestBody = 200;  // nodes of an expression, with all that was inlined into it
+
+int nodes_in(const ir::Expr& e) {
+  int nodes = 0;
+  ir::for_each_node(e, [&](const ir::Expr&) { ++nodes; });
+  return nodes;
+}
+
+// True if computing it again costs more than a load.
+bool is_dear(const ir::Expr& body) {
+  bool dear = false;
+  ir::for_each_node(body, [&](const ir::Expr& e) {
+    if (const auto* u = std::get_if<ir::Unary>(&e->value))
+      dear |= u->op != ir::UnaryOp::kNeg && u->op != ir::UnaryOp::kAbs &&
+              u->op != ir::UnaryOp::kNot && u->op != ir::UnaryOp::kFloor &&
+              u->op != ir::UnaryOp::kCeil;
+    if (const auto* b = std::get_if<ir::Binary>(&e->value))
+      dear |=
+          b->op == ir::BinaryOp::kDiv || b->op == ir::BinaryOp::kMod || b->op == ir::BinaryOp::kPow;
+  });
+  return dear;
+}
+
+double iterations_of(const ir::Nest& nest, ir::BlockId id) {
+  double product = 1;
+  for (const ir::LoopId loop : nest.loops_around(id))
+    product *= static_cast<double>(nest.sizes.constant_value(nest.loops[loop].extent));
+  return product;
+}
+
+bool is_worth_inlining(const ir::Nest& nest, ir::BlockId id) {
+  const ir::Block& block = nest.blocks[id];
+  const int nodes = nodes_in(block.body);
+  double evaluations = 0;
+  for (const ir::BlockId reader : analysis::readers_of(nest, block.writes)) {
+    const auto reads = ir::reads_of(nest.blocks[reader].body);
+    const auto times = static_cast<int>(
+        std::ranges::count(reads, block.writes, [](const ir::Read* read) { return read->tensor; }));
+    evaluations += times * iterations_of(nest, reader);
+    if (nodes_in(nest.blocks[reader].body) + times * nodes > kLargestBody) return false;
+  }
+  return !is_dear(block.body) || evaluations <= iterations_of(nest, id);
+}
+
+te::Tensor tensor_of(const ir::Nest& nest, ir::BufferId id, const te::Workload& workload) {
+  const ir::Buffer& buffer = nest.buffers[id];
+  te::Tensor tensor{buffer.name, buffer.dtype, {}, te::TensorRole::kIntermediate, buffer.constant,
+                    {}};
+  if (id < static_cast<int>(workload.tensors.size())) {
+    tensor = workload.tensors[id];
+    tensor.constant = buffer.constant && tensor.role != te::TensorRole::kLiteral;
+  }
+  tensor.shape.clear();
+  for (const ir::SizeId size : buffer.shape)
+    tensor.shape.push_back(nest.sizes.constant_value(size));
+  return tensor;
+}
+
+te::Stage stage_of(const ir::Nest& nest, ir::BlockId id, const std::set<std::string>& outer) {
+  const ir::Block& block = nest.blocks[id];
+  te::Stage stage;
+  stage.tensor = block.writes;
+  stage.reduce = block.reduce;
+  stage.accumulator = block.body->dtype;
+  std::vector<ir::LoopId> loops;
+  const auto add = [&](ir::LoopId loop, te::IterKind kind) {
+    const ir::Loop& l = nest.loops[loop];
+    stage.iters.push_back({l.name, nest.sizes.constant_value(l.extent), kind});
+    loops.push_back(loop);
+  };
+  const auto is_outer = [&](ir::LoopId loop) { return outer.contains(nest.loops[loop].name); };
+  const auto add_axis = [&](const ir::AffineTerm& term) {
+    const auto& digits = block.iters[term.iter].digits;
+    add(digits.at(is_outer(digits.at(0).loop) ? 1 : 0).loop, te::IterKind::kSpatial);
+  };
+  for (const ir::Affine& row : block.index) {
+    std::vector<ir::AffineTerm> terms = row.terms;  // the slowest first
+    std::ranges::stable_sort(terms, std::greater{}, &ir::AffineTerm::coef);
+    std::ranges::for_each(terms, add_axis);
+  }
+  for (const ir::LoopId loop : nest.loops_around(id))
+    if (std::ranges::find(loops, loop) == loops.end() && !is_outer(loop))
+      add(loop, te::IterKind::kReduce);
+  std::vector<ir::Affine> of_iter;
+  for (const ir::BlockIter& iter : block.iters) {
+    ir::Affine value;
+    for (const ir::LoopDigit& digit : iter.digits) {
+      if (is_outer(digit.loop)) continue;
+      const auto position = static_cast<int>(std::ranges::find(loops, digit.loop) - loops.begin());
+      value = value + ir::Affine::iter(position, nest.sizes.constant_value(digit.weight));
+    }
+    of_iter.push_back(std::move(value));
+  }
+  stage.body = ir::rewrite_leaves(block.body, [&](const ir::Expr& leaf) {
+    const auto* read = std::get_if<ir::Read>(&leaf->value);
+    if (read == nullptr) return leaf;
+    std::vector<ir::Affine> index;
+    for (const ir::Affine& row : read->index) index.push_back(ir::substitute(row, of_iter));
+    return ir::read(read->tensor, std::move(index), leaf->dtype, read->pad);
+  });
+  return stage;
+}
+
+}  // namespace
+
+bool try_step(ir::Nest& nest, schedule::Trace& trace, schedule::Step step, bool free_layout) {
+  if (!schedule::apply(nest, step, free_layout)) return false;
+  trace.push_back(std::move(step));
+  return true;
+}
+
+te::Workload view_of(const ir::Nest& nest, const te::Workload& workload,
+                     const std::set<std::string>& outer) {
+  te::Workload view;
+  view.contract = workload.contract;
+  view.name = workload.name;
+  for (ir::BufferId id = 0; id < static_cast<int>(nest.buffers.size()); ++id)
+    view.tensors.push_back(tensor_of(nest, id, workload));
+  for (const ir::BlockId id : nest.blocks_in_order())
+    view.stages.push_back(stage_of(nest, id, outer));
+  return view;
+}
+
+void inline_stages(Prepared& prepared, const te::Workload& workload) {
+  ir::Nest& nest = prepared.nest;
+  for (const te::Stage& stage : workload.stages) {
+    const te::Tensor& tensor = workload.tensors[stage.tensor];
+    if (stage.reduce != ir::ReduceOp::kNone || tensor.role != te::TensorRole::kIntermediate)
+      continue;
+    if (nest.buffers[stage.tensor].constant ||
+        !is_worth_inlining(nest, nest.find_block(tensor.name)))
+      continue;
+    try_step(nest, prepared.steps, schedule::Inline{tensor.name}, workload.contract.free_layout);
+  }
+}
+
+namespace {
+
+// The most elements of a constant's copy for each of its own: taps beyond it are 0.
+constexpr double kMostGrowth = 4;
+
+// True if a dimension is walked through by several iterators, or not one by one from 0.
+bool is_odd(const ir::Affine& row) {
+  return row.terms.size() > 1 ||
+         (row.terms.size() == 1 && (row.terms[0].coef != 1 || row.offset != 0));
+}
+
+// True if lanes can run along an axis of the result that the read has and no other read.
+bool has_lanes(const ir::Nest& nest, const ir::Block& block, const ir::Read& read,
+               std::int64_t lanes) {
+  const auto reads = ir::reads_of(block.body);
+  for (int i = 0; i < static_cast<int>(block.iters.size()); ++i) {
+    const ir::BlockIter& iter = block.iters[i];
+    const bool others = std::ranges::any_of(reads, [&](const ir::Read* other) {
+      return other->tensor != read.tensor && touches(other->index, i);
+    });
+    if (iter.kind == ir::IterKind::kSpatial && !others && touches(read.index, i) &&
+        nest.sizes.constant_value(iter.extent) >= lanes)
+      return true;
+  }
+  return false;
+}
+
+bool is_worth_reindexing(const ir::Nest& nest, const ir::Block& block, const ir::Read& read,
+                         std::int64_t lanes) {
+  const ir::Buffer& buffer = nest.buffers[read.tensor];
+  if (!buffer.constant || buffer.scope == ir::Scope::kLiteral ||
+      std::ranges::none_of(read.index, is_odd) || !has_lanes(nest, block, read, lanes))
+    return false;
+  double own = 1, copied = 1;
+  for (const ir::SizeId size : buffer.shape)
+    own *= static_cast<double>(nest.sizes.constant_value(size));
+  for (int i = 0; i < static_cast<int>(block.iters.size()); ++i)
+    if (touches(read.index, i))
+      copied *= static_cast<double>(nest.sizes.constant_value(block.iters[i].extent));
+  return copied <= kMostGrowth * own;
+}
+
+}  // namespace
+
+void reindex_constants(Prepared& prepared, const te::Workload& workload, const CpuTarget& target) {
+  ir::Nest& nest = prepared.nest;
+  for (const ir::BlockId id : nest.blocks_in_order()) {
+    const ir::Block block = nest.blocks[id];
+    if (block.reduce == ir::ReduceOp::kNone || nest.buffers[block.writes].constant) continue;
+    const std::int64_t lanes = target.lanes(size_of(block.body->dtype));
+    for (const ir::Read* read : ir::reads_of(block.body)) {
+      if (!is_worth_reindexing(nest, block, *read, lanes)) continue;
+      const std::string& name = nest.buffers[read->tensor].name;
+      try_step(nest, prepared.steps,
+               schedule::Reindex{name, name + ".by." + block.name, block.name},
+               workload.contract.free_layout);
+    }
+  }
+}
+
+namespace {
+
+// The first two neighbouring dimensions that some access goes through loop by loop and that become
+// one; false if there are none.
+bool merge_some(Prepared& prepared) {
+  const ir::Nest& nest = prepared.nest;
+  for (const ir::BlockId id : nest.blocks_in_order()) {
+    const ir::Block& block = nest.blocks[id];
+    const auto loop_of = [&](const ir::Affine& row) -> std::string {
+      for (const ir::AffineTerm& term : row.terms) {
+        const ir::BlockIter& iter = block.iters[term.iter];
+        if (nest.sizes.constant_value(iter.extent) > 1 && iter.digits.size() == 1)
+          return nest.loops[iter.digits[0].loop].name;
+      }
+      return "";
+    };
+    std::vector<std::vector<ir::Affine>> accesses = {block.index};
+    for (const ir::Read* read : ir::reads_of(block.body)) accesses.push_back(read->index);
+    for (const auto& index : accesses)
+      for (std::size_t d = 0; d + 1 < index.size(); ++d) {
+        const std::string outer = loop_of(index[d]), inner = loop_of(index[d + 1]);
+        if (!outer.empty() && !inner.empty() && outer != inner &&
+            try_step(prepared.nest, prepared.steps, schedule::Merge{{outer, inner}}, false))
+          return true;
+      }
+  }
+  return false;
+}
+
+}  // namespace
+
+void merge_axes(Prepared& prepared, const te::Workload& workload) {
+  if (workload.contract.free_layout) return;
+  while (merge_some(prepared)) {
+  }
+}
+
+Prepared prepare_plainly(const te::Workload& workload, const CpuTarget& target) {
+  Prepared prepared{te::naive_nest(workload), {}, {}};
+  inline_stages(prepared, workload);
+  reindex_constants(prepared, workload, target);
+  merge_axes(prepared, workload);
+  return prepared;
+}
+
+Prepared prepare(const te::Workload& workload, const CpuTarget& target, const RowShares& shares) {
+  Prepared prepared = prepare_plainly(workload, target);
+  split_reductions(prepared, workload, target, shares);
+  prepared.view = view_of(prepared.nest, workload);
+  return prepared;
+}
+
+}  // namespace lathe::space

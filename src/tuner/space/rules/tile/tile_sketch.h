@@ -1,0 +1,13 @@
+// The sketch of the register-tile rule.
+#pragma once
+
+#include <cstdint>
+#include <span>
+
+#include "tuner/space/rules/tile/register_tile.h"
+
+namespace lathe::space {
+
+Result<Sketch> build_tile_sketch(const Tiling& tiling, std::span<const std::int64_t> values);
+
+}  // namespace lathe::space
