@@ -6,7 +6,6 @@
 #include <fmt/ranges.h>
 
 #include "api/borders.h"
-#include "api/knob_meaning.h"
 #include "api/sharing_view.h"
 #include "api/workload.h"
 #include "base/hash.h"
@@ -19,6 +18,7 @@
 #include "compiler/te/parse.h"
 #include "compiler/te/work.h"
 #include "tuner/feature/feature.h"
+#include "tuner/space/knob_meaning.h"
 
 namespace lathe::api {
 namespace {
@@ -66,7 +66,7 @@ Result<std::string> show_space(const ViewRequest& request) {
   for (const auto& knob : space->knob_list()) {
     out += fmt::format("  {:<{}} {:>4} values: {}\n", knob.name, widest, knob.values.size(),
                        values_of(knob));
-    if (const auto meaning = knob_meaning(knob.name); !meaning.empty())
+    if (const auto meaning = space::knob_meaning(knob.name); !meaning.empty())
       out += fmt::format("  {:<{}}   {}\n", "", widest, meaning);
   }
   return out + "default: " + space->describe(space->default_config()) + "\n";

@@ -12,6 +12,7 @@
 #include "compiler/backends/backends.h"
 #include "compiler/ops/operators.h"
 #include "compiler/ops/paper.h"
+#include "compiler/te/algorithms.h"
 #include "compiler/te/parse.h"
 #include "compiler/te/validate.h"
 
@@ -226,10 +227,10 @@ Result<MadeWorkload> make_workload(const WorkloadRequest& request) {
     return fail_at("--max-error", ErrorKind::kInvalidArgument,
                    "the largest error must be above 0 and at most 1, not {:g}", request.max_error);
   const te::Contract asked = contract_of(request);
-  if (!asked.algorithm.empty() && !te::is_algorithm(asked.algorithm))
+  if (!asked.algorithm.empty() && te::algorithm_named(asked.algorithm) == nullptr)
     return fail_at("--algorithm", ErrorKind::kInvalidArgument,
                    "\"{}\" is no algorithm; name {}, or any as \"show --what space\" lists it",
-                   request.algorithm, te::kAlgorithms);
+                   request.algorithm, te::algorithm_words());
   if (!request.numerics.empty() && !asked.numerics)
     return fail_at("--numerics", ErrorKind::kInvalidArgument,
                    "\"{}\" is no level of numerics; name {}", request.numerics, te::kNumerics);

@@ -1,5 +1,6 @@
 #include "cli/flags.h"
 
+#include "compiler/te/algorithms.h"
 #include "tuner/store/store.h"
 
 namespace lathe::cli {
@@ -21,8 +22,8 @@ void add_workload_flags(FlagSet& flags, api::WorkloadRequest& request) {
                "largest error allowed, relative to the largest output (default: what the "
                "expression says, else 2e-5)");
   flags.text("--algorithm", request.algorithm, "NAME",
-             "how the main sum is computed: direct, cook_toom (any such algorithm), one by its "
-             "tiles, as F4 or F4x4, or strassen (default: the schedule chooses)");
+             "how the main sum is computed: " + te::algorithm_words() +
+                 " (default: the schedule chooses)");
   flags.choice("--numerics", request.numerics, {"componentwise", "local", "normwise"},
                "how far roundings, NaN and infinity may spread: not at all, within a tile of "
                "neighbouring results, or over whole rows and matrices (default: what the "

@@ -9,6 +9,7 @@
 #include <fmt/ranges.h>
 
 #include "api/told_times.h"
+#include "compiler/te/algorithms.h"
 #include "tuner/measure/measure.h"
 #include "tuner/tune/fields.h"
 
@@ -68,9 +69,10 @@ void add_traffic(Json& json, const api::Traffic& traffic, double seconds) {
 
 std::string algorithm_text(const std::string& written, const schedule::Trace& trace) {
   for (const schedule::Step& step : trace) {
-    if (std::holds_alternative<schedule::Strassen>(step)) return "strassen";
     if (const auto* cook_toom = std::get_if<schedule::CookToom>(&step))
       return fmt::format("F({})", fmt::join(cook_toom->tiles, "x"));
+    if (const auto* algorithm = te::algorithm_of_step(schedule::name_of(step)))
+      return std::string(algorithm->word);
   }
   return written;
 }

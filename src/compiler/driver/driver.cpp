@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "compiler/lower/lower.h"
+#include "compiler/te/algorithms.h"
 #include "compiler/te/naive_nest.h"
 #include "runtime/tensor/layout.h"
 
@@ -30,15 +31,9 @@ Result<Target> resolve_target(const Target& target, Backends backends) {
 
 namespace {
 
-// The algorithm that a step computes a sum by, as contracts name it; "": as it is written.
-std::string_view algorithm_of(const schedule::Step& step) {
-  if (std::holds_alternative<schedule::CookToom>(step)) return "cook_toom";
-  return std::holds_alternative<schedule::Strassen>(step) ? "strassen" : "";
-}
-
 te::Numerics numerics_of(const schedule::Step& step) {
-  const std::string_view algorithm = algorithm_of(step);
-  return algorithm.empty() ? te::Numerics::kComponentwise : te::numerics_of_algorithm(algorithm);
+  const te::Algorithm* algorithm = te::algorithm_of_step(schedule::name_of(step));
+  return algorithm == nullptr ? te::Numerics::kComponentwise : algorithm->level;
 }
 
 // Refuses algorithms that need more than the workload allows.
@@ -49,8 +44,8 @@ Status check_numerics(const te::Contract& contract, const schedule::Trace& trace
     return fail_at(fmt::format("step {}", s), ErrorKind::kIllegalSchedule,
                    "{} is {}, and numerics {} does not allow it; take another schedule, or ask "
                    "for numerics {}",
-                   algorithm_of(trace[s]), te::name_of(needed), te::name_of(contract.level()),
-                   te::name_of(needed));
+                   te::algorithm_of_step(schedule::name_of(trace[s]))->word, te::name_of(needed),
+                   te::name_of(contract.level()), te::name_of(needed));
   }
   return {};
 }

@@ -240,4 +240,8 @@ std::string print(const Trace& trace) {
   return out;
 }
 
+std::string_view name_of(const Step& step) {
+  return std::visit([](const auto& s) -> std::string_view { return s.kName; }, step);
+}
+
 }  // namespace lathe::schedule

@@ -38,4 +38,6 @@ Result<Trace> trace_from_json(const Json& json);  // the error's place is "step 
 Json to_json(const Trace& trace, const ir::Sizes& sizes);
 Result<Trace> trace_from_json(const Json& json, ir::Sizes& sizes, const ir::KnobSize& knob);
 
+std::string_view name_of(const Step& step);  // "split", as traces have it
+
 }  // namespace lathe::schedule

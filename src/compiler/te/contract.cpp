@@ -3,6 +3,8 @@
 #include <array>
 #include <cstddef>
 
+#include "compiler/te/algorithms.h"
+
 namespace lathe::te {
 namespace {
 
@@ -33,36 +35,18 @@ std::optional<Numerics> numerics_from_name(std::string_view name) {
   return std::nullopt;
 }
 
-bool is_algorithm(std::string_view name) {
-  if (name == "direct" || name == "cook_toom" || name == "strassen") return true;
-  if (!name.starts_with('F')) return false;
-  // Numbers with x between them, of a few digits each.
-  constexpr int kMostDigits = 4;
-  int digits = 0;
-  for (const char c : name.substr(1)) {
-    const bool digit = c >= '0' && c <= '9';
-    if (digit ? digits == kMostDigits : (c != 'x' || digits == 0)) return false;
-    digits = digit ? digits + 1 : 0;
-  }
-  return digits > 0;
-}
-
-Numerics numerics_of_algorithm(std::string_view name) {
-  if (name == "direct") return Numerics::kComponentwise;
-  return name == "strassen" ? Numerics::kNormwise : Numerics::kLocal;
-}
-
 Numerics Contract::level() const {
-  return algorithm.empty() ? numerics.value_or(Numerics::kLocal) : numerics_of_algorithm(algorithm);
+  const Algorithm* named = algorithm.empty() ? nullptr : algorithm_named(algorithm);
+  return named == nullptr ? numerics.value_or(Numerics::kLocal) : named->level;
 }
 
 Status check(const Contract& contract) {
   if (!(contract.max_error > 0 && contract.max_error <= 1))
     return fail(ErrorKind::kInvalidArgument, "max_error must be more than 0 and at most 1");
   if (contract.algorithm.empty()) return {};
-  if (!is_algorithm(contract.algorithm))
+  if (algorithm_named(contract.algorithm) == nullptr)
     return fail(ErrorKind::kInvalidArgument, "\"{}\" is no algorithm; name {}", contract.algorithm,
-                kAlgorithms);
+                algorithm_words());
   if (contract.numerics && contract.level() > *contract.numerics)
     return fail(ErrorKind::kInvalidArgument,
                 "algorithm {} is {}, and numerics {} does not allow it; name another algorithm, or "

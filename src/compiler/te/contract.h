@@ -15,9 +15,10 @@ enum class Numerics {
   // term carries them: every order of a sum as it is written.
   kComponentwise,
   // Roundings, NaN and infinity stay within the tile of neighbouring results that an element is
-  // computed with, as by Cook-Toom algorithms.
+  // computed with.
   kLocal,
-  // They may spread over whole rows, columns or matrices, as by Strassen's algorithm.
+  // They may spread over whole rows, columns or matrices, as by algorithms that add up blocks of
+  // them.
   kNormwise,
 };
 // What may be named there, as messages say it.
@@ -27,18 +28,11 @@ std::string_view name_of(Numerics level);
 std::string_view promise_of(Numerics level);
 std::optional<Numerics> numerics_from_name(std::string_view name);
 
-// What may be named as an algorithm, as messages say it.
-inline constexpr const char* kAlgorithms = "direct, cook_toom, F4, F4x4 or strassen";
-bool is_algorithm(std::string_view name);
-// The level that an algorithm needs.
-Numerics numerics_of_algorithm(std::string_view name);
-
 // All of it is part of the workload key.
 struct Contract {
   double max_error = 2e-5;   // relative to the largest output, against f64
   bool free_layout = false;  // the trace may choose layouts of inputs and outputs
-  // How the main sum is computed: "direct", "cook_toom" for any such algorithm, "F4" or
-  // "F4x2" for one with these tiles, "strassen"; "": as the schedule chooses.
+  // How the main sum is computed, by a word that algorithms.h knows; "": as the schedule chooses.
   std::string algorithm;
   // None: what the named algorithm needs, else kLocal.
   std::optional<Numerics> numerics;

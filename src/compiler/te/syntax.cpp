@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "base/known_names.h"
+#include "compiler/te/algorithms.h"
 #include "compiler/te/expr_syntax.h"
 #include "compiler/te/workload.h"
 
@@ -68,10 +69,10 @@ class ItemParser {
     } else if (what.text == "name") {
       out_.name = LATHE_TRY(in_.name("a name for the workload")).text;
     } else if (what.text == "algorithm") {
-      const Token algorithm = LATHE_TRY(in_.name(kAlgorithms));
-      if (!is_algorithm(algorithm.text))
+      const Token algorithm = LATHE_TRY(in_.name(algorithm_words()));
+      if (algorithm_named(algorithm.text) == nullptr)
         return in_.error(algorithm.place, "{} is no algorithm; name {}", algorithm.shown(),
-                         kAlgorithms);
+                         algorithm_words());
       out_.algorithm = algorithm.text;
     } else if (what.text == "numerics") {
       const Token level = LATHE_TRY(in_.name(kNumerics));

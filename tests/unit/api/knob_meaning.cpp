@@ -1,5 +1,5 @@
 // Every knob of a space is explained, in the command and in the document.
-#include "api/knob_meaning.h"
+#include "tuner/space/knob_meaning.h"
 
 #include <gtest/gtest.h>
 
@@ -12,6 +12,8 @@
 
 namespace lathe::api {
 namespace {
+
+using space::knob_meaning;
 
 // Of workloads and targets that together have every knob.
 std::set<std::string> known_knobs() {

@@ -1,18 +1,19 @@
 // The rules for processors.
 #pragma once
 
-#include <cstdint>
-#include <memory>
+#include <string_view>
 
 #include "base/target.h"
 #include "tuner/space/rules/rule.h"
 #include "tuner/space/rules/stores/stores.h"
-#include "tuner/space/rules/tile/register_tile.h"
 
 namespace lathe::space {
 
 // `streamed`: outputs of so many bytes may be stored past the caches.
 Result<Derived> derive_for_cpu(const te::Workload& workload, const CpuTarget& target,
                                Flavour flavour, double streamed = kWorthStreaming);
+
+// What a knob of its own means, without prefixes; empty: no rule has it.
+std::string_view cpu_meaning(std::string_view knob);
 
 }  // namespace lathe::space

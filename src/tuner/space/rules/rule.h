@@ -8,6 +8,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/result.h"
@@ -72,6 +73,12 @@ class Alternatives {
   virtual Result<Sketch> build(std::span<const std::int64_t> values, const Build& before) const = 0;
 };
 
+// What a knob of a rule means, in a sentence. The knob `algorithm` is explained by the table of
+// algorithms (compiler/te/algorithms.h).
+struct Meaning {
+  std::string_view knob, text;
+};
+
 // Where a rule's alternatives stand.
 enum class Place {
   kMainSum,      // another way to compute the main sum: the first rule that has one is taken
@@ -86,6 +93,7 @@ struct Rule {
   Place place;
   // Nothing where the workload has none. Fails where the contract demands what it cannot do.
   Result<std::unique_ptr<Alternatives>> (*offer)(const Context& context);
+  std::span<const Meaning> (*meanings)();  // of the knobs of its own
 };
 
 int number_of(const std::vector<Knob>& knobs, const std::string& name);  // -1: there is none

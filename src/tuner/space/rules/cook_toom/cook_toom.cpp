@@ -328,4 +328,28 @@ Result<std::unique_ptr<Alternatives>> offer_cook_toom(const CpuContext& context)
   return std::make_unique<CookToomAlternatives>(std::move(*found));
 }
 
+namespace {
+
+constexpr Meaning kCookToomMeanings[] = {
+    {"ct.input", "where the transformed input is made: for each block of tiles, or whole before"},
+    {"ct.copy",
+     "whether a copy of the input is transformed, with zeros around and channels side by side: of "
+     "what a block of tiles needs, or a row of tiles at a time"},
+    {"ct.parallel",
+     "what threads share: blocks of tiles, or of results, or several loops together; positions: "
+     "the products of the whole input, position by position, and then the results"},
+    {"ct.tile.v", "width of the products' register tile along the vector axis, in vectors"},
+    {"ct.tile.p0", "height of it along the innermost pixel axis, in tiles of results"},
+    {"ct.tile.p1", "height of it along the next pixel axis, in tiles of results"},
+    {"ct.block.t", "tiles along the outermost pixel axis that are transformed together"},
+    {"ct.block.p0", "tiles along the innermost pixel axis that are transformed together"},
+    {"ct.block.v", "vectors of results whose products are kept until they are transformed"},
+    {"ct.unroll.k", "steps of the products' reduction that the innermost loop writes out"},
+    {"ct.prefetch", "how far ahead the transformed weights are fetched into the cache, in bytes"},
+};
+
+}  // namespace
+
+std::span<const Meaning> cook_toom_meanings() { return kCookToomMeanings; }
+
 }  // namespace lathe::space

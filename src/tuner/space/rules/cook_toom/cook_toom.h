@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -89,5 +90,6 @@ Result<std::optional<CookToomRule>> cook_toom_rule(const te::Workload& workload,
                                                    const CpuTarget& target,
                                                    const std::vector<schedule::Layout>& layouts);
 Result<std::unique_ptr<Alternatives>> offer_cook_toom(const CpuContext& context);
+std::span<const Meaning> cook_toom_meanings();
 
 }  // namespace lathe::space

@@ -103,4 +103,17 @@ Result<std::unique_ptr<Alternatives>> offer_matrices(const CpuContext& context) 
   return std::make_unique<MatricesAlternatives>(std::move(tiling), context);
 }
 
+namespace {
+
+constexpr Meaning kMatrixMeanings[] = {
+    {"operands",
+     "as they lie: the sum reads its operands in place, or copies blocks of them; as matrices: it "
+     "first lays them out anew, with rows, columns and terms side by side. The knobs matrix.* are "
+     "those of the product of these, the others those of the sum as it is written"},
+};
+
+}  // namespace
+
+std::span<const Meaning> matrix_meanings() { return kMatrixMeanings; }
+
 }  // namespace lathe::space

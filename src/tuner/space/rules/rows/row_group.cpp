@@ -253,9 +253,8 @@ std::int64_t rows_at_start(const RowGroup& group, double kept, const CpuTarget& 
   if (kept <= kL2 || last.contiguous || (last.reused && !has_single_rows(group))) return 0;
   std::int64_t chosen = 0;
   for (const std::int64_t rows : blocks_of_rows(group)) {
-    const bool fits = last.reused
-                          ? chosen < kReused
-                          : kept / rows_of(group) * static_cast<double>(rows) <= kL1;
+    const bool fits =
+        last.reused ? chosen < kReused : kept / rows_of(group) * static_cast<double>(rows) <= kL1;
     const bool shared =
         rows_of(group) / static_cast<double>(rows) >= kBlocksPerThread * target.threads;
     if (chosen == 0 || (fits && shared)) chosen = rows;

@@ -342,4 +342,16 @@ Result<std::unique_ptr<Alternatives>> offer_row_parts(const CpuContext& context)
   return std::make_unique<RowPartsAlternatives>(context, std::move(found));
 }
 
+namespace {
+
+constexpr Meaning kRowPartMeanings[] = {
+    {"row.parts",
+     "of reductions over the same elements: whole, one after the other; a number: they go through "
+     "so many elements together, before the next ones"},
+};
+
+}  // namespace
+
+std::span<const Meaning> row_part_meanings() { return kRowPartMeanings; }
+
 }  // namespace lathe::space

@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <vector>
 
 #include "tuner/space/rules/cpu_context.h"
@@ -25,5 +26,6 @@ Result<Grouped> prepare_parts(const te::Workload& workload, const CpuTarget& tar
                               std::int64_t elements);
 // Makes the size of parts a knob, whose tiles are fixed; all knobs so far are those of whole rows.
 Result<std::unique_ptr<Alternatives>> offer_row_parts(const CpuContext& context);
+std::span<const Meaning> row_part_meanings();
 
 }  // namespace lathe::space

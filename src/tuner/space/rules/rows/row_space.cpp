@@ -230,4 +230,16 @@ Result<std::unique_ptr<Alternatives>> offer_rows(const CpuContext& context) {
   return rows;
 }
 
+namespace {
+
+constexpr Meaning kRowMeanings[] = {
+    {"rows",
+     "apart: each stage does all rows before the next one begins; a number: the stages of a group "
+     "do so many rows together, before the next ones. Where they do, the knobs rows.* say how"},
+};
+
+}  // namespace
+
+std::span<const Meaning> row_meanings() { return kRowMeanings; }
+
 }  // namespace lathe::space

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <memory>
+#include <span>
 
 #include "tuner/space/rules/cpu_context.h"
 #include "tuner/space/rules/rule.h"
@@ -10,5 +11,6 @@
 namespace lathe::space {
 
 Result<std::unique_ptr<Alternatives>> offer_rows(const CpuContext& context);
+std::span<const Meaning> row_meanings();
 
 }  // namespace lathe::space

@@ -111,4 +111,16 @@ Result<std::unique_ptr<Alternatives>> offer_stores(const CpuContext& context) {
   return std::make_unique<StoresAlternatives>(context, std::move(outputs));
 }
 
+namespace {
+
+constexpr Meaning kStoreMeanings[] = {
+    {"stores",
+     "streaming: the outputs are stored past the caches, which saves reading their lines first; "
+     "cached: as usual"},
+};
+
+}  // namespace
+
+std::span<const Meaning> store_meanings() { return kStoreMeanings; }
+
 }  // namespace lathe::space

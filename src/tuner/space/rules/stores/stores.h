@@ -4,6 +4,7 @@
 #pragma once
 
 #include <memory>
+#include <span>
 
 #include "tuner/space/rules/cpu_context.h"
 #include "tuner/space/rules/rule.h"
@@ -16,5 +17,6 @@ inline constexpr double kWorthStreaming = 8 << 20;
 // Makes it a knob whether outputs of `context.streamed` bytes are stored past the caches, if there
 // are any that the program does not read again.
 Result<std::unique_ptr<Alternatives>> offer_stores(const CpuContext& context);
+std::span<const Meaning> store_meanings();
 
 }  // namespace lathe::space

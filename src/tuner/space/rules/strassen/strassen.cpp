@@ -232,4 +232,23 @@ Result<std::unique_ptr<Alternatives>> offer_strassen(const CpuContext& context) 
   return std::make_unique<StrassenAlternatives>(std::move(*found));
 }
 
+namespace {
+
+constexpr Meaning kStrassenMeanings[] = {
+    {"st.outer",
+     "the outermost block loop, over rows or over columns of the halves; sums of the operand that "
+     "has them are made for each block, those of the other whole before"},
+    {"st.tile.v", "width of the products' register tile along the columns, in vectors"},
+    {"st.tile.p", "height of it along the rows"},
+    {"st.block.v", "columns whose products are kept until they are summed up, in register tiles"},
+    {"st.block.p", "rows whose products are kept until they are summed up, in register tiles"},
+    {"st.unroll.k", "steps of the products' reduction that the innermost loop writes out"},
+    {"st.prefetch",
+     "how far ahead the sums of the right operand are fetched into the cache, in bytes"},
+};
+
+}  // namespace
+
+std::span<const Meaning> strassen_meanings() { return kStrassenMeanings; }
+
 }  // namespace lathe::space

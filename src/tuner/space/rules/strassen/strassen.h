@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -69,5 +70,6 @@ Result<std::optional<StrassenRule>> strassen_rule(const te::Workload& workload,
                                                   const CpuTarget& target, Flavour flavour,
                                                   const std::vector<schedule::Layout>& layouts);
 Result<std::unique_ptr<Alternatives>> offer_strassen(const CpuContext& context);
+std::span<const Meaning> strassen_meanings();
 
 }  // namespace lathe::space

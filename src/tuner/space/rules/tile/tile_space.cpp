@@ -37,4 +37,37 @@ Result<Derived> derive_tiles(CpuContext& context) {
   return derived;
 }
 
+namespace {
+
+constexpr Meaning kTileMeanings[] = {
+    {"vector", "the iterator along which a vector holds elements of the result"},
+    {"order",
+     "loops from outside in: those over cache blocks (V vector axis, P pixels, K reduction), then "
+     "those over a block's tiles (v, p)"},
+    {"tile.v", "width of the register tile along the vector axis, in vectors"},
+    {"tile.p0", "height of the register tile along the innermost pixel axis, in elements"},
+    {"tile.p1", "height of the register tile along the next pixel axis, in elements"},
+    {"block.v", "size of a cache block along the vector axis, in register tiles"},
+    {"block.p", "size of a cache block along the outermost pixel axis, in register tiles"},
+    {"block.q", "size of a cache block along the innermost pixel axis, in register tiles"},
+    {"block.k", "size of a cache block along the reduction, in elements"},
+    {"unroll.k", "steps of the reduction that the innermost loop writes out"},
+    {"reduce", "what is outer within a block's reduction: the channels, or the taps of the window"},
+    {"pack.weights",
+     "copy of the weights in the order in which the loops read them: none, a block at a time, the "
+     "whole beforehand"},
+    {"prefetch",
+     "how far ahead the copied weights are fetched into the cache, in bytes; 0: not at all"},
+    {"pack.input",
+     "copy of the input in the order in which the loops read it: none, a block at a time, the "
+     "whole beforehand"},
+    {"parallel",
+     "the block loops that the threads share, V or P, or batch, or several of these; reduction: "
+     "they sum parts of it, then those up; none: one thread does everything"},
+};
+
+}  // namespace
+
+std::span<const Meaning> tile_meanings() { return kTileMeanings; }
+
 }  // namespace lathe::space

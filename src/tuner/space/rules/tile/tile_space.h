@@ -9,5 +9,6 @@ namespace lathe::space {
 
 // Sets the context's tiling.
 Result<Derived> derive_tiles(CpuContext& context);
+std::span<const Meaning> tile_meanings();
 
 }  // namespace lathe::space

@@ -4,9 +4,9 @@
 #include <string>
 #include <string_view>
 
-namespace lathe::api {
+namespace lathe::space {
 
 // "" for a knob that comes from a template.
 std::string knob_meaning(std::string_view name);
 
-}  // namespace lathe::api
+}  // namespace lathe::space
