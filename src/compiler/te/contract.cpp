@@ -1,6 +1,7 @@
 #include "compiler/te/contract.h"
 
 #include <array>
+#include <cmath>
 #include <cstddef>
 
 namespace lathe::te {
@@ -54,6 +55,11 @@ Numerics numerics_of_algorithm(std::string_view name) {
 
 Numerics Contract::level() const {
   return algorithm.empty() ? numerics.value_or(Numerics::kLocal) : numerics_of_algorithm(algorithm);
+}
+
+std::string max_error_from(double least) {
+  const double digit = std::pow(10, std::floor(std::log10(least)) - 1);
+  return fmt::format("{:.2g}", std::ceil(least / digit) * digit);
 }
 
 Status check(const Contract& contract) {

@@ -90,5 +90,20 @@ TEST(Gemm8x8, ProgramsAreRightAndAsTheyWere) {
   }
 }
 
+TEST(Intrinsics, OfOtherDevicesAreRefused) {
+  const auto workload =
+      te::parse_workload("A: f32[32,8]; B: f32[8,16]; C[i,j] = sum(k) A[i,k] * B[k,j]");
+  ASSERT_TRUE(workload);
+  const std::string trace = tiles({16, 8, 8}, {"i", "j", "k"}, "mma.m16n8k8.tf32");
+  const auto flat = lowered(*workload, trace, test::avx512(1));
+  ASSERT_FALSE(flat);
+  EXPECT_EQ(flat.error().kind, ErrorKind::kUnsupported);
+  EXPECT_EQ(flat.error().text(),
+            "intrinsic mma.m16n8k8.tf32 is the instruction "
+            "mma.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32, which cpu:x86-64-v4;threads=1 has "
+            "not, but NVIDIA GPUs of compute capability 8.0 and higher have; take a schedule "
+            "without it");
+}
+
 }  // namespace
 }  // namespace lathe

@@ -79,7 +79,7 @@ void Emitter::emit_register_tile(LoopId loop, BlockId id, const ir::Intrinsic& i
     bind_result(i);
     flat::Expr start =
         starts_here
-            ? flat::imm(0, row)
+            ? flat::imm(ir::identity_of(intrinsic.reduce, row.dtype), row)
             : flat::cast(leaf_.read_element(at, block.writes, block.index, nullptr, 0), row.dtype);
     code_.out->push_back(flat::reg_write(first + i, std::move(start)));
   }
