@@ -86,6 +86,9 @@ void expect_right(const Case& c, const ir::Intrinsic& row) {
   const te::Workload workload = program(c.text);
   ir::Nest nest = te::naive_nest(workload);
   must_apply(nest, c.trace);
+  const auto again = trace_from_json(to_json(c.trace));
+  ASSERT_TRUE(again) << again.error().text();
+  EXPECT_EQ(print(*again), print(c.trace));
   Rng rng(7);
   const auto inputs = interp::random_inputs(workload, rng);
   auto want = interp::evaluate(workload, inputs);
