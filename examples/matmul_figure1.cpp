@@ -41,7 +41,7 @@ void figure1(space::Recipe& r) {
   r.apply(schedule::Split{"yr", std::int64_t{8}, "yt", "yi"});
   r.apply(schedule::Split{"xr", std::int64_t{8}, "xt", "xi"});
   r.apply(schedule::Reorder{{"yo", "xo", "ko", "yt", "xt", "yi", "xi", "ki"}});
-  if (version == "tensorized") r.apply(schedule::Tensorize{"yi", ir::Intrinsic::kGemm8x8});
+  if (version == "tensorized") r.apply(schedule::Tensorize{"yi", *ir::intrinsic_named("gemm8x8")});
 }
 
 void run_serially(void*, const lathe_phase* phases, std::int64_t count, void* context) {

@@ -19,11 +19,14 @@ enum class Isa { kX86, kAArch64 };
 
 inline constexpr int kMostThreads = 1024;
 
-// What single instructions on vectors do; lowering writes the rest out.
+// What single instructions do, on vectors or for the lanes of a warp together; lowering writes out
+// the rest of what is asked of vectors.
 struct Abilities {
   bool rounding = false;  // floor, ceiling and nearest integer of f32 and f64
   bool f16 = false;       // conversions between f16 and f32
   bool scaling = false;   // x * 2^n, also where 2^n is no normal number
+  // Of a warp: products of tiles of matrices in f32, of factors rounded to TF32.
+  bool tf32_tiles = false;
 };
 
 // What a processor's programs are generated for.

@@ -4,7 +4,9 @@
 #include <set>
 #include <utility>
 
+#include "compiler/analysis/intrinsic_loops.h"
 #include "compiler/interp/scalar.h"
+#include "oracle/lanes.h"
 
 namespace lathe::interp {
 namespace {
@@ -182,6 +184,7 @@ class NestRun final : public Environment {
         run_block(item.id);
         continue;
       }
+      if (run_intrinsic(item.id)) continue;
       const std::int64_t extent = sizes_.extent(item.id);
       for (std::int64_t i = 0; i < extent; ++i) {
         loop_value_[static_cast<std::size_t>(item.id)] = i;
@@ -190,6 +193,85 @@ class NestRun final : public Environment {
         run(item.id);
       }
     }
+  }
+
+  // Returns false where the loops run as they are: without an intrinsic, where none of its
+  // iterations runs, and where it is written out and one of them is left out.
+  bool run_intrinsic(ir::LoopId loop) {
+    const ir::IntrinsicId id = nest_.loops[static_cast<std::size_t>(loop)].intrinsic;
+    if (id == ir::IntrinsicId::kNone) return false;
+    const ir::Intrinsic& intrinsic = row_of(id);
+    const auto found = analysis::intrinsic_loops(nest_, loop, intrinsic);
+    if (found && !found->left->pad && !found->right->pad) {
+      const int missing = missing_iterations(intrinsic, *found);
+      if (missing == 0) {
+        run_tile(intrinsic, *found);
+        return true;
+      }
+      if (missing < 0) return false;
+    }
+    if (!intrinsic.is_written_out())
+      stop("the loops from {} inwards are none that {} can stand for",
+           nest_.loops[static_cast<std::size_t>(loop)].name, intrinsic.name);
+    return false;
+  }
+
+  void set_loops(const analysis::IntrinsicLoops& found, const TileIters& iters) {
+    for (std::size_t i = 0; i < iters.size(); ++i)
+      loop_value_[static_cast<std::size_t>(found.loops[i])] = iters[i];
+  }
+
+  // How many of its iterations do not run; -1: none runs.
+  int missing_iterations(const ir::Intrinsic& intrinsic, const analysis::IntrinsicLoops& found) {
+    const ir::Block& block = nest_.blocks[static_cast<std::size_t>(found.block)];
+    for (const ir::LoopId loop : plans_[static_cast<std::size_t>(found.block)].last_only)
+      if (loop_value_[static_cast<std::size_t>(loop)] != sizes_.extent(loop) - 1) return -1;
+    int missing = 0, all = 1;
+    for (const auto& iter : intrinsic.iters) all *= iter.extent;
+    for (int i = 0; i < all; ++i) {
+      TileIters iters;
+      int rest = i;
+      for (const auto& iter : intrinsic.iters) {
+        iters.push_back(rest % iter.extent);
+        rest /= iter.extent;
+      }
+      set_loops(found, iters);
+      missing += set_position(block) ? 0 : 1;
+    }
+    return missing == all ? -1 : missing;
+  }
+
+  void run_tile(const ir::Intrinsic& intrinsic, const analysis::IntrinsicLoops& found) {
+    block_ = &nest_.blocks[static_cast<std::size_t>(found.block)];
+    const auto go_to = [&](const TileIters& iters) {
+      set_loops(found, iters);
+      set_position(*block_);
+    };
+    const auto read_at = [&](const ir::Read* factor, const TileIters& iters) {
+      go_to(iters);
+      return read(*factor, Dtype::kF32).value;
+    };
+    const ir::BufferId result = block_->writes;
+    const auto place_of = [&](const TileIters& iters) {
+      go_to(iters);
+      return static_cast<std::size_t>(offset_of(result, block_->index, false));
+    };
+    const Dtype dtype = nest_.buffers[static_cast<std::size_t>(result)].dtype;
+    run_lanes(intrinsic, {.left = [&](const TileIters& at) { return read_at(found.left, at); },
+                          .right = [&](const TileIters& at) { return read_at(found.right, at); },
+                          .result =
+                              [&](const TileIters& at) {
+                                const std::size_t place = place_of(at);
+                                return starts(found.block) ? ir::identity_of(block_->reduce, dtype)
+                                                           : load(result, place);
+                              },
+                          .store =
+                              [&](const TileIters& at, double value) {
+                                const std::size_t place = place_of(at);
+                                Storage& storage = buffers_[static_cast<std::size_t>(result)];
+                                storage.elements[place] = value;
+                                storage.written[place] = storage.instance;
+                              }});
   }
 
   // True if the iteration is inside the domain; with `of_result`, only the iterators that index the

@@ -15,7 +15,11 @@
 // fused epilogue under blocked reductions). It then runs in the last iteration of those loops only.
 // The write-back of partial sums always runs.
 //
-// Kinds, tails, layouts, prefetches and intrinsics do not change what is computed, and are ignored.
+// Loops that an intrinsic stands for run as its lanes do it (lanes.h). Where some of its iterations
+// do not run, or a read may leave its tensor, an intrinsic that lowering writes out is as its plain
+// loops, and any other is an error.
+//
+// Kinds, tails, layouts and prefetches do not change what is computed, and are ignored.
 // These are errors (kIllegalSchedule): reading an element that nothing wrote or that is gone,
 // leaving a buffer without a padding value, using a buffer outside its loop, never writing an
 // element of an output.

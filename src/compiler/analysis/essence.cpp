@@ -67,7 +67,7 @@ Essence::Essence(const ir::Nest& nest) : nest_(nest), sizes_(nest.sizes) {
   for (LoopId loop = 0; loop < static_cast<LoopId>(nest.loops.size()); ++loop) {
     if (nest.loops[loop].dead) continue;
     for (LoopId at = loop; at != ir::kRoot; at = nest.loops[at].parent)
-      if (nest.loops[at].intrinsic != ir::Intrinsic::kNone) tensorized_[loop] = 1;
+      if (nest.loops[at].intrinsic != ir::IntrinsicId::kNone) tensorized_[loop] = 1;
     extents_[loop] = busy_extent(loop);
     std::vector<std::size_t>& asked = asked_[static_cast<std::size_t>(loop)];
     asked.push_back(ask(extents_[loop], 1));

@@ -108,7 +108,7 @@ Essence::Facts Essence::facts_of(const ir::Block& block) const {
 
 Essence::Facts Essence::facts_of(const ir::Loop& loop, SizeId extent) const {
   return facts({extent}, loop.kind, loop.tail,
-               loop.intrinsic == ir::Intrinsic::kNone ? 0 : hash_of(name_of(loop.intrinsic)));
+               loop.intrinsic == ir::IntrinsicId::kNone ? 0 : hash_of(name_of(loop.intrinsic)));
 }
 
 Essence::Facts Essence::facts_of(const ir::Buffer& buffer) const {

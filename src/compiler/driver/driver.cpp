@@ -36,10 +36,28 @@ te::Numerics numerics_of(const schedule::Step& step) {
   return algorithm == nullptr ? te::Numerics::kComponentwise : algorithm->level;
 }
 
-// Refuses algorithms that need more than the workload allows.
+// Refuses an intrinsic that rounds factors more than the workload's max_error allows.
+Status check_rounding(const te::Contract& contract, const schedule::Step& step) {
+  const auto* tensorize = std::get_if<schedule::Tensorize>(&step);
+  if (tensorize == nullptr) return {};
+  const ir::Intrinsic& intrinsic = row_of(tensorize->intrinsic);
+  const double error = intrinsic.product_error();
+  if (error <= contract.max_error) return {};
+  return fail(ErrorKind::kIllegalSchedule,
+              "{} rounds the factors of a product, which makes an error of up to {:.3g} of it, and "
+              "max_error {:.3g} does not allow that; take another schedule, or ask for a max_error "
+              "of {}",
+              intrinsic.name, error, contract.max_error, te::max_error_from(error));
+}
+
+// Refuses algorithms and roundings that need more than the workload allows.
 Status check_numerics(const te::Contract& contract, const schedule::Trace& trace) {
   for (std::size_t s = 0; s < trace.size(); ++s) {
     const te::Numerics needed = numerics_of(trace[s]);
+    if (Status fine = check_rounding(contract, trace[s]); !fine) {
+      fine.error().place = fmt::format("step {}", s);
+      return fine;
+    }
     if (needed <= contract.level()) continue;
     return fail_at(fmt::format("step {}", s), ErrorKind::kIllegalSchedule,
                    "{} is {}, and numerics {} does not allow it; take another schedule, or ask "

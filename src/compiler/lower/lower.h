@@ -18,8 +18,8 @@ struct Limits {
 };
 
 // Runs the passes of pipeline.cpp in order; debug builds verify after each. Fails with kUnsupported
-// (GPU bindings on a CPU target) or kIllegalSchedule (a register tile that is indexed by a loop
-// which is not unrolled, too much code or scratch).
+// (GPU bindings on a CPU target, an intrinsic that the target has not) or kIllegalSchedule (a
+// register tile that is indexed by a loop which is not unrolled, too much code or scratch).
 Result<flat::Program> lower(const ir::SizedNest& nest, const Target& target,
                             const Limits& limits = {});
 

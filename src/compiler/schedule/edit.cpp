@@ -214,7 +214,7 @@ void redirect_reads(ir::Block& block, BufferId from, BufferId to, bool drop_pad)
 
 bool is_tensorized(const Nest& nest, LoopId loop) {
   return std::ranges::any_of(nest.path_to(loop), [&](LoopId l) {
-    return nest.loops[l].intrinsic != ir::Intrinsic::kNone;
+    return nest.loops[l].intrinsic != ir::IntrinsicId::kNone;
   });
 }
 

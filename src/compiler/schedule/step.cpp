@@ -10,6 +10,24 @@
 namespace lathe::schedule {
 namespace {
 
+const char* reason_of_intrinsic(Refusal refusal) {
+  switch (refusal) {
+    case Refusal::kIntrinsicMismatch:
+      return "the loops do not compute what the intrinsic does; it takes a sum of products of two "
+             "elements, with the loops that docs/steps.md lists";
+    case Refusal::kIntrinsicTypes:
+      return "the tensors have other element types than the intrinsic takes; docs/steps.md lists "
+             "them";
+    case Refusal::kIntrinsicExtents:
+      return "the loops have other extents than the intrinsic's; split them to those that "
+             "docs/steps.md lists";
+    case Refusal::kIntrinsicTail:
+      return "some of the iterations may lie beyond an extent or outside a tensor, and the "
+             "intrinsic leaves out none; split by sizes that divide, and read without padding";
+    default: return "the step names too few loops";  // kTooFewLoops
+  }
+}
+
 // Of steps that want a certain form of the program.
 const char* reason_of_form(Refusal refusal) {
   switch (refusal) {
@@ -56,7 +74,7 @@ const char* reason_of_form(Refusal refusal) {
     case Refusal::kBadDimension:
       return "partial results have the dimensions of the result and one more; there is no such "
              "place for it";
-    default: return "the step names too few loops";  // kTooFewLoops
+    default: return reason_of_intrinsic(refusal);
   }
 }
 
@@ -103,7 +121,6 @@ const char* reason(Refusal refusal) {
       return "shifting the last tile back would add to a sum twice; use peel or mask";
     case Refusal::kPadNeedsOwnStorage:
       return "there is no storage with room past the end; cache the buffer first";
-    case Refusal::kIntrinsicMismatch: return "the loops do not compute what the intrinsic does";
     case Refusal::kNotInnermost: return "other loops are inside; only innermost loops can be this";
     case Refusal::kBadScope: return "the buffer cannot live there";
     case Refusal::kBadNumber: return "a number of the step is negative or too large";

@@ -5,7 +5,6 @@
 #include <type_traits>
 
 #include "base/known_names.h"
-#include "compiler/schedule/intrinsic.h"
 #include "compiler/schedule/step.h"
 
 namespace lathe::schedule {
@@ -129,8 +128,8 @@ Status read(const Json& j, const char* member, const Table*, ir::LoopKind& out) 
   return read_name(j, member, ir::kLoopKinds, "loop kind", out);
 }
 
-Status read(const Json& j, const char* member, const Table*, ir::Intrinsic& out) {
-  out = LATHE_TRY(intrinsic_named(LATHE_TRY(json_string(j, member))));
+Status read(const Json& j, const char* member, const Table*, ir::IntrinsicId& out) {
+  out = LATHE_TRY(ir::intrinsic_named(LATHE_TRY(json_string(j, member))));
   return {};
 }
 

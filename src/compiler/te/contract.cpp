@@ -1,6 +1,7 @@
 #include "compiler/te/contract.h"
 
 #include <array>
+#include <cmath>
 #include <cstddef>
 
 #include "compiler/te/algorithms.h"
@@ -38,6 +39,11 @@ std::optional<Numerics> numerics_from_name(std::string_view name) {
 Numerics Contract::level() const {
   const Algorithm* named = algorithm.empty() ? nullptr : algorithm_named(algorithm);
   return named == nullptr ? numerics.value_or(Numerics::kLocal) : named->level;
+}
+
+std::string max_error_from(double least) {
+  const double digit = std::pow(10, std::floor(std::log10(least)) - 1);
+  return fmt::format("{:.2g}", std::ceil(least / digit) * digit);
 }
 
 Status check(const Contract& contract) {

@@ -43,6 +43,9 @@ struct Contract {
   bool may_be_direct() const { return algorithm.empty() || algorithm == "direct"; }
 };
 
+// The least number with two digits that is no less: what can be asked for as a max_error.
+std::string max_error_from(double least);
+
 // Refuses a max_error that is none, an unknown algorithm, and one that needs more than the level
 // allows.
 Status check(const Contract& contract);

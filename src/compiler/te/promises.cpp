@@ -5,16 +5,6 @@
 #include "compiler/te/validate.h"
 
 namespace lathe::te {
-namespace {
-
-// With two digits, and not below.
-std::string rounded_up(double value) {
-  const double digit = std::pow(10, std::floor(std::log10(value)) - 1);
-  return fmt::format("{:.2g}", std::ceil(value / digit) * digit);
-}
-
-}  // namespace
-
 Status check_max_error(const Workload& workload) {
   const double asked = workload.contract.max_error;
   if (asked == Contract{}.max_error) return {};
@@ -25,7 +15,7 @@ Status check_max_error(const Workload& workload) {
       return fail(ErrorKind::kInvalidArgument,
                   "no {} is as accurate as a max_error of {:.3g} asks, and {} is of that type; the "
                   "least that can be asked for is {}",
-                  name_of(tensor.dtype), asked, tensor.name, rounded_up(least));
+                  name_of(tensor.dtype), asked, tensor.name, max_error_from(least));
   }
   return {};
 }

@@ -31,5 +31,21 @@ TEST(Numerics, OfATraceAreThoseThatTheWorkloadAllows) {
         << level;
 }
 
+TEST(Numerics, OfAnIntrinsicThatRoundsAreThoseThatTheWorkloadAllows) {
+  const std::string product = "A: f32[16,8]; B: f32[8,8]; C[i,j] = sum(k) A[i,k] * B[k,j]";
+  const auto by = [](const char* name) {
+    return schedule::Trace{schedule::Tensorize{"C.i", *ir::intrinsic_named(name)}};
+  };
+  EXPECT_EQ(refusal(product, by("mma.m16n8k8.tf32")),
+            "step 0: mma.m16n8k8.tf32 rounds the factors of a product, which makes an error of up "
+            "to 0.000977 of it, and max_error 2e-05 does not allow that; take another schedule, or "
+            "ask for a max_error of 0.00098");
+  EXPECT_NE(refusal(product + "; max_error 9e-4", by("mma.m16n8k8.tf32")), "");
+  EXPECT_EQ(refusal(product + "; max_error 0.00098", by("mma.m16n8k8.tf32")), "");
+  // Factors that are taken as they are ask for nothing.
+  const std::string square = "A: f32[8,8]; B: f32[8,8]; C[i,j] = sum(k) A[i,k] * B[k,j]";
+  EXPECT_EQ(refusal(square + "; max_error 1e-6", by("gemm8x8")), "");
+}
+
 }  // namespace
 }  // namespace lathe::driver

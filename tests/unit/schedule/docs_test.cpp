@@ -61,6 +61,8 @@ TEST(Docs, ExamplesOfStepsAreTrue) {
     return;
   }
   EXPECT_EQ(computed, page.str());
+  for (const ir::Intrinsic& row : ir::intrinsics())
+    EXPECT_NE(computed.find(fmt::format("\n| `{}` |", row.name)), std::string::npos) << row.name;
 }
 
 }  // namespace

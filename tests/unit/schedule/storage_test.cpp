@@ -148,16 +148,16 @@ TEST(Rfactor, FreesTheLoopForThreads) {
 
 TEST(Tensorize, Refusals) {
   constexpr std::string_view kTile = "A: f32[8, 8]; B: f32[8, 8]; C[i,j] = sum(k) A[k,i] * B[k,j]";
-  constexpr auto kGemm = ir::Intrinsic::kGemm8x8;
-  EXPECT_EQ(refusal(kTile, {Tensorize{"C.j", kGemm}}), R::kIntrinsicMismatch);
-  EXPECT_EQ(refusal(kMatmul, {Tensorize{"C.i", kGemm}}), R::kIntrinsicMismatch);
-  EXPECT_EQ(refusal(kTile, {cache("A", "C.i"), Tensorize{"C.i", kGemm}}), R::kNotInnermost);
-  EXPECT_EQ(refusal(kTile, {Tensorize{"C.i", kGemm}, Split{"C.k", int64_t{2}, "a", "b"}}),
+  const ir::IntrinsicId gemm = *ir::intrinsic_named("gemm8x8");
+  EXPECT_EQ(refusal(kTile, {Tensorize{"C.j", gemm}}), R::kIntrinsicMismatch);
+  EXPECT_EQ(refusal(kMatmul, {Tensorize{"C.i", gemm}}), R::kIntrinsicExtents);
+  EXPECT_EQ(refusal(kTile, {cache("A", "C.i"), Tensorize{"C.i", gemm}}), R::kNotInnermost);
+  EXPECT_EQ(refusal(kTile, {Tensorize{"C.i", gemm}, Split{"C.k", int64_t{2}, "a", "b"}}),
             R::kAlreadyBound);
   // The innermost dimension of the result must be contiguous in lanes.
   EXPECT_EQ(
       refusal("A: f32[8, 8]; B: f32[8, 16]; C[i,j:8] = sum(k) A[k,i] * B[k,2*j]; D[i,j] = C[i,j]",
-              {Tensorize{"D.i", kGemm}}),
+              {Tensorize{"D.i", gemm}}),
       R::kIntrinsicMismatch);
 }
 
@@ -183,10 +183,12 @@ TEST(Trace, JsonErrorsNameTheStep) {
                   .starts_with("step 0: \"explode\" is no step; known are split, fuse"));
   EXPECT_TRUE(error(R"([{"step": "annotate", "loop": "i", "kind": "fast"}])")
                   .starts_with("step 0: \"fast\" is no loop kind"));
-  EXPECT_EQ(error(R"([{"step": "tensorize", "loop": "i", "intrinsic": "gemm9x9"}])"),
-            "step 0: gemm9x9: there is no intrinsic of this name");
+  EXPECT_EQ(
+      error(R"([{"step": "tensorize", "loop": "i", "intrinsic": "gemm9x9"}])"),
+      "step 0: \"gemm9x9\" is no intrinsic; known are gemm8x8, mma.m16n8k8.tf32; did you mean "
+      "gemm8x8?");
   EXPECT_EQ(error(R"([{"step": "tensorize", "loop": "i", "intrinsic": ""}])"),
-            "step 0: : there is no intrinsic of this name");
+            "step 0: \"\" is no intrinsic; known are gemm8x8, mma.m16n8k8.tf32");
   EXPECT_TRUE(error(R"([{"step": "split", "loop": "i"}])").starts_with("step 0: "));
   EXPECT_EQ(error(R"([{"step": "join", "loops": ["i", "j"], "loop": "i"}])"),
             "step 0: join has no member \"loop\"; it has loops");

@@ -37,12 +37,6 @@ const char* name_of(Tail tail) {
   return kNames[static_cast<int>(tail)];
 }
 
-const char* name_of(Intrinsic intrinsic) {
-  constexpr const char* kNames[] = {"", "gemm8x8"};
-  static_assert(std::size(kNames) == kIntrinsics);
-  return kNames[static_cast<int>(intrinsic)];
-}
-
 const char* name_of(Scope scope) {
   constexpr const char* kNames[] = {"input",    "output", "literal", "memory",
                                     "register", "shared", "local"};

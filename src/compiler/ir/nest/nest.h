@@ -20,6 +20,7 @@
 
 #include "base/result.h"
 #include "compiler/ir/expr/expr.h"
+#include "compiler/ir/intrinsics/intrinsic.h"
 #include "compiler/ir/nest/sizes.h"
 
 namespace lathe::ir {
@@ -73,11 +74,6 @@ struct Prefetch {
   SizeId bytes;
 };
 
-// What may do the work of a whole subtree of loops (schedule/intrinsic.h).
-enum class Intrinsic : std::uint8_t { kNone, kGemm8x8 };
-inline constexpr int kIntrinsics = 2;
-const char* name_of(Intrinsic intrinsic);  // "gemm8x8"; "" of none
-
 struct Loop {
   std::string name;  // unique among live loops
   SizeId extent = SizeId::kNone;
@@ -86,8 +82,8 @@ struct Loop {
   LoopKind kind = LoopKind::kSerial;
   Tail tail = Tail::kPeel;
   std::vector<Prefetch> prefetch;
-  Intrinsic intrinsic = Intrinsic::kNone;  // does the work of the subtree (tensorize)
-  bool dead = false;                       // a step replaced it; ids stay stable
+  IntrinsicId intrinsic = IntrinsicId::kNone;  // does the work of the subtree (tensorize)
+  bool dead = false;                           // a step replaced it; ids stay stable
 };
 
 // One digit of an iterator's value: weight * ((loop / div) % mod).

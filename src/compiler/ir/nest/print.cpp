@@ -79,7 +79,8 @@ class NestPrinter {
     if (loop.tail != Tail::kPeel) out_ += std::string(", tail ") + name_of(loop.tail);
     for (const Prefetch& p : loop.prefetch)
       out_ += fmt::format(", prefetch {} {}", nest_.buffers[p.buffer].name, size_(p.bytes));
-    if (loop.intrinsic != Intrinsic::kNone) out_ += fmt::format(", by {}", name_of(loop.intrinsic));
+    if (loop.intrinsic != IntrinsicId::kNone)
+      out_ += fmt::format(", by {}", name_of(loop.intrinsic));
     out_ += ":\n";
   }
 

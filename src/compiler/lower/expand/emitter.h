@@ -32,10 +32,6 @@ struct LinearMap {
   ir::Expr value;
 };
 
-struct GemmLoops {
-  LoopId rows = -1, lanes = -1, reduction = -1;
-};
-
 class Emitter {
  public:
   // `frame` is the planned program without code.
@@ -101,9 +97,10 @@ class Emitter {
   void emit_linear_map(const LinearMap& map);
 
   // intrinsics.cpp
-  GemmLoops gemm_loops(LoopId loop, BlockId id) const;
+  std::vector<LoopId> loops_of_intrinsic(LoopId loop, BlockId id,
+                                         const ir::Intrinsic& intrinsic) const;
   void emit_intrinsic(LoopId loop);
-  void emit_gemm8x8(LoopId loop);
+  void emit_register_tile(LoopId loop, BlockId id, const ir::Intrinsic& intrinsic);
 
   const Plan& plan_;
   const ir::SizedNest& sized_;

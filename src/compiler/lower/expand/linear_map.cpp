@@ -68,7 +68,7 @@ std::optional<LinearMap> Emitter::linear_map_at(LoopId loop) const {
         return {};
       continue;
     }
-    if (nest_.loops[l].intrinsic != ir::Intrinsic::kNone || plan_.has_fused_digit(l)) return {};
+    if (nest_.loops[l].intrinsic != ir::IntrinsicId::kNone || plan_.has_fused_digit(l)) return {};
     const bool lanes = nest_.loops[l].kind == ir::LoopKind::kVectorized && acts_vectorized(l);
     if (!lanes && nest_.loops[l].kind != ir::LoopKind::kUnrolled && sized_.extent(l) > 1) return {};
     if (plan_.reduces_over(blocks[0], l)) {

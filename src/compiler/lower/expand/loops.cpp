@@ -62,7 +62,7 @@ void Emitter::emit_loop(LoopId loop) {
   if (!place_.init_of) emit_inits_before(loop);  // even where padding leaves nothing to add
   if (place_.none_runs(loop, loop)) return;
   const ir::Loop& l = nest_.loops[loop];
-  if (l.intrinsic != ir::Intrinsic::kNone && !place_.init_of) return emit_intrinsic(loop);
+  if (l.intrinsic != ir::IntrinsicId::kNone && !place_.init_of) return emit_intrinsic(loop);
   switch (l.kind) {
     case ir::LoopKind::kVectorized:
       if (acts_vectorized(loop)) return emit_vectorized(loop);

@@ -8,11 +8,11 @@
 
 namespace lathe::schedule {
 
-// Replaces the loops from `loop` inwards by an intrinsic (schedule/intrinsic.h) that computes the
+// Replaces the loops from `loop` inwards by an intrinsic (ir/intrinsics/) that computes the
 // same.
 struct Tensorize {
   std::string loop;
-  ir::Intrinsic intrinsic = ir::Intrinsic::kNone;  // a step names one
+  ir::IntrinsicId intrinsic = ir::IntrinsicId::kNone;  // a step names one
 
   static constexpr const char* kName = "tensorize";
   static auto fields() {
