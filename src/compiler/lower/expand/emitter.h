@@ -46,6 +46,7 @@ class Emitter {
   // grids.cpp
   flat::Program run_on_grids();
   std::vector<LoopId> bound_loops_of(const ir::Item& item) const;
+  void check_writes(BlockId id, const std::vector<LoopId>& bound) const;
   flat::Grid grid_of(const std::vector<LoopId>& loops);
   void emit_bound(LoopId loop);
   void emit_bound_digit(LoopId loop, std::size_t digit);

@@ -1,5 +1,7 @@
 // Kernels on grids: each item at the top of the nest whose loops are bound is a kernel of its own.
 #include <algorithm>
+#include <cstdlib>
+#include <span>
 #include <utility>
 
 #include "compiler/lower/expand/emitter.h"
@@ -59,9 +61,74 @@ std::vector<LoopId> Emitter::bound_loops_of(const ir::Item& item) const {
         refuse(ErrorKind::kUnsupported,
                "block {} is not inside loop {}, which is bound to {}: bind loops that hold all "
                "blocks of their part of the program, for work items do not wait for each other",
-               nest_.blocks[id].name, nest_.loops[l].name,
-               ir::name_of(nest_.loops[l].kind));
+               nest_.blocks[id].name, nest_.loops[l].name, ir::name_of(nest_.loops[l].kind));
+  if (!loops.empty())
+    for (const BlockId id : blocks) check_writes(id, loops);
   return loops;
+}
+
+namespace {
+
+// What a digit adds to a coordinate of storage.
+struct Stride {
+  LoopId loop;
+  std::int64_t weight, span;
+};
+
+// The strides of one dimension of what a block writes, the smallest first.
+std::vector<Stride> strides_of(const Plan& plan, const BlockPlan& block, const ir::Affine& row) {
+  std::vector<Stride> out;
+  for (const auto& [iter, coef] : row.terms)
+    for (const LoopDigit& digit : block.iters[iter].digits) {
+      const Range range = plan.free_range(digit);
+      out.push_back({digit.loop, std::abs(coef * digit.weight),
+                     std::abs(coef) * (range.max - range.min)});
+    }
+  std::erase_if(out, [](const Stride& s) { return s.span == 0; });
+  std::ranges::sort(out, {}, &Stride::weight);
+  return out;
+}
+
+// The guard of exactly these loops keeps their sum below its extent.
+std::int64_t guarded(const BlockPlan& block, std::span<const Stride> strides, std::int64_t span) {
+  for (const Iter& iter : block.iters) {
+    if (!iter.guard || iter.digits.size() != strides.size()) continue;
+    const bool same = std::ranges::all_of(iter.digits, [&](const LoopDigit& digit) {
+      return std::ranges::count(strides, digit.loop, &Stride::loop) == 1;
+    });
+    const std::int64_t least = std::ranges::min(iter.digits, {}, &LoopDigit::weight).weight;
+    if (same && least > 0)
+      span = std::min(span, (iter.extent - 1) * (strides.front().weight / least));
+  }
+  return span;
+}
+
+// True if different iterations of the bound loops write different coordinates: no digit of one of
+// them reaches as far as the next larger one.
+bool writes_apart(const BlockPlan& block, const std::vector<Stride>& strides,
+                  const std::vector<LoopId>& bound) {
+  std::int64_t below = 0;
+  for (std::size_t i = 0; i < strides.size(); ++i) {
+    const auto here = std::span(strides).first(i + 1);
+    const bool concerned = std::ranges::any_of(
+        here, [&](const Stride& s) { return std::ranges::count(bound, s.loop) > 0; });
+    if (concerned && strides[i].weight <= below) return false;
+    below = guarded(block, here, below + strides[i].span);
+  }
+  return true;
+}
+
+}  // namespace
+
+// Steps let a loop repeat what another iteration writes alike; at the same time they must not.
+void Emitter::check_writes(BlockId id, const std::vector<LoopId>& bound) const {
+  const ir::Block& block = nest_.blocks[id];
+  if (!plan_.blocks[id].live || plan_.in_parallel(nest_.buffers[block.writes].at)) return;
+  for (const ir::Affine& row : block.index)
+    if (!writes_apart(plan_.blocks[id], strides_of(plan_, plan_.blocks[id], row), bound))
+      refuse(ErrorKind::kUnsupported,
+             "block {} writes elements of {} several times in loops that are bound: bind others",
+             block.name, nest_.buffers[block.writes].name);
 }
 
 flat::Grid Emitter::grid_of(const std::vector<LoopId>& loops) {
