@@ -118,17 +118,38 @@ bool writes_apart(const BlockPlan& block, const std::vector<Stride>& strides,
   return true;
 }
 
+// True if what the block writes tells the iterations of the loop apart: the digits of it that occur
+// there make up the whole of it.
+bool tells_iterations(const Plan& plan, BlockId id, LoopId loop) {
+  std::vector<LoopDigit> digits;
+  for (const ir::Affine& row : plan.nest.blocks[id].index)
+    for (const auto& [iter, coef] : row.terms)
+      for (const LoopDigit& digit : plan.blocks[id].iters[iter].digits)
+        if (digit.loop == loop && coef * digit.weight != 0) digits.push_back(digit);
+  std::ranges::sort(digits, {}, &LoopDigit::div);
+  std::int64_t told = 1;  // of the remainders by so much
+  for (const LoopDigit& digit : digits) {
+    if (digit.div > told) return false;
+    told = std::max(told, digit.mod == 0 ? plan.sized.extent(loop) : digit.div * digit.mod);
+  }
+  return told >= plan.sized.extent(loop);
+}
+
 }  // namespace
 
 // Steps let a loop repeat what another iteration writes alike; at the same time they must not.
 void Emitter::check_writes(BlockId id, const std::vector<LoopId>& bound) const {
   const ir::Block& block = nest_.blocks[id];
   if (!plan_.blocks[id].live || plan_.in_parallel(nest_.buffers[block.writes].at)) return;
-  for (const ir::Affine& row : block.index)
-    if (!writes_apart(plan_.blocks[id], strides_of(plan_, plan_.blocks[id], row), bound))
-      refuse(ErrorKind::kUnsupported,
-             "block {} writes elements of {} several times in loops that are bound: bind others",
-             block.name, nest_.buffers[block.writes].name);
+  const bool told = std::ranges::all_of(
+      bound, [&](LoopId loop) { return tells_iterations(plan_, id, loop); });
+  const bool apart = std::ranges::all_of(block.index, [&](const ir::Affine& row) {
+    return writes_apart(plan_.blocks[id], strides_of(plan_, plan_.blocks[id], row), bound);
+  });
+  if (told && apart) return;
+  refuse(ErrorKind::kUnsupported,
+         "block {} writes elements of {} several times in loops that are bound: bind others",
+         block.name, nest_.buffers[block.writes].name);
 }
 
 flat::Grid Emitter::grid_of(const std::vector<LoopId>& loops) {
