@@ -2,7 +2,9 @@
 // `cpu:MCPU[,+feature...][;isa=x86|aarch64][;threads=N]`, e.g. "cpu:znver5;threads=2",
 // "cpu:x86-64,+avx2,+fma", "cpu:cortex-a72", "cpu:host". resolve_target() turns "host" into LLVM's
 // name of this machine's CPU, so that a stored target is never "host"; it also finds the isa where
-// the text gives none. A device that runs OpenCL is `opencl:NAME`: "opencl:generic" for what every
+// the text gives none.
+//
+// A device that runs OpenCL is `opencl:NAME`: "opencl:generic" for what every
 // device can do, "opencl:host" for the one of this machine, "opencl:FILE" for one that a JSON file
 // describes.
 #pragma once

@@ -118,6 +118,17 @@ TEST(OpenClGrid, WhatDevicesCannotDoIsRefusedInASentence) {
             "loop io is bound to blockIdx.x, which only GPU targets have; annotate it parallel");
 }
 
+// The same schedule on a processor; empty if it is right there.
+std::string wrong_without_grid(const te::Workload& workload, const RandomSchedule& s,
+                               std::uint64_t seed) {
+  RandomSchedule plain = s;
+  for (ir::Loop& loop : plain.nest.loops)
+    if (loop.kind >= ir::LoopKind::kBlockX) loop.kind = ir::LoopKind::kSerial;
+  const auto flat =
+      lower::lower(ir::SizedNest(plain.nest, plain.knobs), *parse_target("cpu:x86-64"));
+  return flat ? check_flat(workload, *flat, seed) : flat.error().text();
+}
+
 TEST(OpenClGrid, RandomSchedulesComputeWhatTheirExpressionsSay) {
   const char* asked = std::getenv("LATHE_RANDOM_ROUNDS");
   const std::uint64_t rounds = asked ? std::strtoull(asked, nullptr, 10) : 300;
@@ -139,7 +150,8 @@ TEST(OpenClGrid, RandomSchedulesComputeWhatTheirExpressionsSay) {
                                  [](const auto& k) { return !k.grid.is_single(); });
     ASSERT_EQ(check_flat(workload, *flat, seed), "")
         << "seed " << seed << "\n"
-        << describe(workload, s) << print(*flat);
+        << describe(workload, s) << print(*flat) << "on a processor: "
+        << wrong_without_grid(workload, s, seed);
   }
   EXPECT_GE(bound * 2, rounds) << "most schedules should have bound loops";
 }

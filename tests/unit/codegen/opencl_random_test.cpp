@@ -91,6 +91,34 @@ TEST_F(OpenClRandom, SpecialValues) {
   EXPECT_GT(ran, 0);
 }
 
+// Every type cast to every other, also what is out of range: whole vectors and a tail.
+TEST_F(OpenClRandom, Casts) {
+  constexpr const char* kTypes[] = {"f32", "f64", "f16", "bf16", "i8", "u8", "i32", "i64", "bool"};
+  for (const char* from : kTypes) {
+    std::string text = fmt::format("X: {}[23]", from);
+    schedule::Trace trace;
+    for (const char* to : kTypes) {
+      text += fmt::format("; output Y_{0}: {0}[23]; Y_{0}[i] = {0}(X[i])", to);
+      const std::string y = fmt::format("Y_{}", to);
+      trace.push_back(schedule::Split{y + ".i", std::int64_t{4}, y + ".o", y + ".l"});
+      trace.push_back(
+          schedule::Annotate{.loop = y + ".l", .kind = ir::LoopKind::kVectorized});
+      trace.push_back(schedule::Annotate{.loop = y + ".o", .kind = ir::LoopKind::kThreadX});
+    }
+    const auto workload = te::parse_workload(text);
+    ASSERT_TRUE(workload) << workload.error().text();
+    ir::Nest nest = te::naive_nest(*workload);
+    ASSERT_TRUE(schedule::apply(nest, trace));
+    Rng rng(7);
+    const auto inputs = special_inputs(*workload, rng);
+    const auto want = interp::evaluate(*workload, inputs);
+    ASSERT_TRUE(want) << want.error().text();
+    const auto program = lower::lower(ir::SizedNest(nest, {}), generic_opencl());
+    ASSERT_TRUE(program) << program.error().text();
+    EXPECT_EQ(difference(runner(), *program, inputs, *want), "") << text;
+  }
+}
+
 // As lower::lower() makes vectors for such a device.
 bool fits(const flat::Program& p) {
   const std::string text = print(p);

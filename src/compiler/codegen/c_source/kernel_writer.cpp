@@ -31,6 +31,16 @@ bool is_identifier(const std::string& text) {
 
 }  // namespace
 
+std::string bare(const std::string& text) {
+  if (text.empty() || text[0] != '(') return text;
+  int depth = 0;
+  for (std::size_t i = 0; i + 1 < text.size(); ++i) {
+    depth += text[i] == '(' ? 1 : text[i] == ')' ? -1 : 0;
+    if (depth == 0) return text;
+  }
+  return text.substr(1, text.size() - 2);
+}
+
 KernelWriter::KernelWriter(const flat::Program& program, const flat::Kernel& kernel, Names names)
     : program_(program), kernel_(kernel), regs_used_(program.regs.size()) {
   for (const flat::Buffer& buffer : program.buffers) buffers_.push_back(names.fresh(buffer.name));
@@ -62,7 +72,7 @@ void KernelWriter::begin_statement(const std::vector<Expr>& expressions) {
 
 std::string KernelWriter::name_it(flat::Type of, const std::string& text) {
   std::string name = fmt::format("t{}", temporaries_++);
-  line(fmt::format("const {} {} = {};", type(of), name, text));
+  line(fmt::format("const {} {} = {};", type(of), name, bare(text)));
   return name;
 }
 
@@ -146,7 +156,7 @@ void KernelWriter::write(const flat::For& n) {
   const std::string begin = value(n.begin), end = named(n.end);
   const std::string& var = var_name(n.var);
   const std::string index = type({Dtype::kI64, 1});
-  line(fmt::format("for ({0} {1} = {2}; {1} < {3}; ++{1}) {{", index, var, begin, end));
+  line(fmt::format("for ({0} {1} = {2}; {1} < {3}; ++{1}) {{", index, var, bare(begin), end));
   block(n.body);
   line("}");
 }
@@ -157,7 +167,7 @@ void KernelWriter::write(const flat::Region&) {
 
 void KernelWriter::write(const flat::If& n) {
   begin_statement({n.condition});
-  line(fmt::format("if ({}) {{", value(n.condition)));
+  line(fmt::format("if ({}) {{", bare(value(n.condition))));
   block(n.then);
   if (n.otherwise) {
     line("} else {");
@@ -169,7 +179,8 @@ void KernelWriter::write(const flat::If& n) {
 void KernelWriter::write(const flat::Let& n) {
   begin_statement({n.value});
   const std::string text = value(n.value);
-  line(fmt::format("const {} {} = {};", type({Dtype::kI64, 1}), var_name(n.var), text));
+  line(fmt::format("const {} {} = {};", type({Dtype::kI64, 1}), var_name(n.var),
+                   bare(text)));
 }
 
 void KernelWriter::write(const flat::Store& n) {
@@ -181,7 +192,7 @@ void KernelWriter::write(const flat::RegWrite& n) {
   begin_statement({n.value});
   regs_used_[static_cast<std::size_t>(n.reg)] = 1;
   const std::string text = value(n.value);
-  line(fmt::format("r{} = {};", n.reg, text));
+  line(fmt::format("r{} = {};", n.reg, bare(text)));
 }
 
 }  // namespace lathe::codegen::c_source

@@ -16,6 +16,9 @@
 
 namespace lathe::codegen::c_source {
 
+// The text without the brackets around all of it, for where nothing can tear it apart.
+std::string bare(const std::string& text);
+
 // Thrown for what the dialect cannot do: a sentence.
 struct Refused {
   std::string message;

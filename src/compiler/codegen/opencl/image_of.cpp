@@ -100,9 +100,7 @@ Result<opencl::Image> opencl_image(const flat::Program& program, const OpenClTar
     OpenClKernel writer(program, kernel, helpers);
     image.source += (launches.empty() ? "" : "\n") + writer.text();
     launches.push_back(writer.launch());
-    const std::int64_t end = cl::thread_memory(program, kernel).end;
-    const bool more = program.thread_bytes > 0 && end > program.global_bytes;
-    if (more) image.scratch_bytes = std::max(image.scratch_bytes, end);
+    image.scratch_bytes = std::max(image.scratch_bytes, cl::thread_memory(program, kernel).end);
   }
   if (image.scratch_bytes > kMostScratch)
     return fail(ErrorKind::kUnsupported,

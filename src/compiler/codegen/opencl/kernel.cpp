@@ -8,6 +8,7 @@
 namespace lathe::codegen::cl {
 namespace {
 
+using c_source::bare;
 using flat::Expr;
 
 // False for addresses: no sum of indices leaves 64 bits, unless a number in it is far too large.
@@ -46,7 +47,7 @@ std::string OpenClKernel::combine(flat::BinaryOp op, flat::Type type, const std:
 
 std::string OpenClKernel::fma(const Expr& e, const std::string& a, const std::string& b,
                               const std::string& c) {
-  if (is_float(e->type.dtype)) return fmt::format("fma({}, {}, {})", a, b, c);
+  if (is_float(e->type.dtype)) return fmt::format("fma({}, {}, {})", bare(a), bare(b), bare(c));
   const std::string product = combine(flat::BinaryOp::kMul, e->type, a, b);
   return combine(flat::BinaryOp::kAdd, e->type, product, c);
 }

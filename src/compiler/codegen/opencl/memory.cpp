@@ -1,4 +1,6 @@
 // Loads, stores, and where buffers are.
+#include <cstdlib>
+
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -7,6 +9,7 @@
 namespace lathe::codegen::cl {
 namespace {
 
+using c_source::bare;
 using flat::Expr;
 using flat::Scope;
 
@@ -51,7 +54,7 @@ std::vector<std::string> OpenClKernel::element_indices(const Expr& index, int la
   const std::string base = named(ramp != nullptr ? ramp->base : index);
   const std::int64_t stride = ramp != nullptr ? ramp->stride : 1;
   for (int l = 0; l < lanes; ++l)
-    out.push_back(l == 0 ? base : fmt::format("{} + ({}L)", base, stride * l));
+    out.push_back(l == 0 ? base : fmt::format("{} {} {}L", base, stride < 0 ? "-" : "+", std::abs(stride) * l));
   return out;
 }
 
@@ -63,7 +66,7 @@ std::string OpenClKernel::load(const flat::Load& n, const Expr& e) {
   const flat::Type mask_type{Dtype::kBool, lanes};
   if (lanes == 1) {
     const std::string test = is_bool ? " != 0" : "";
-    std::string element = fmt::format("{}[{}]{}", name, value(n.index), test);
+    std::string element = fmt::format("{}[{}]{}", name, bare(value(n.index)), test);
     if (!n.mask) return is_bool ? "(" + element + ")" : element;
     element = fmt::format("({} ? {} : 0)", value(n.mask), element);
     return is_narrow(dtype) && !is_bool ? fmt::format("(({}){})", type_name(e->type), element)
@@ -94,21 +97,21 @@ void OpenClKernel::store(const flat::Store& n) {
   const bool is_bool = dtype == Dtype::kBool;
   if (lanes == 1) {
     const std::string index = value(n.index), stored = value(n.value);
-    const std::string text = fmt::format("{}[{}] = {};", name, index, stored);
-    return line(n.mask ? fmt::format("if ({}) {}", value(n.mask), text) : text);
+    const std::string text = fmt::format("{}[{}] = {};", name, bare(index), bare(stored));
+    return line(n.mask ? fmt::format("if ({}) {}", bare(value(n.mask)), text) : text);
   }
   if (!n.mask && n.index->type.lanes == 1) {
     const std::string index = value(n.index), stored = value(n.value);
     const std::string bytes =
         is_bool ? fmt::format("convert_uchar{}({} & 1)", lanes, stored) : stored;
-    return line(fmt::format("vstore{}({}, 0, {} + {});", lanes, bytes, name, index));
+    return line(fmt::format("vstore{}({}, 0, {} + {});", lanes, bare(bytes), name, index));
   }
   const std::string stored = named(n.value), mask = n.mask ? named(n.mask) : "";
   const auto indices = element_indices(n.index, lanes);
   for (int l = 0; l < lanes; ++l) {
     const std::string text = fmt::format("{}[{}] = {};", name, indices[static_cast<std::size_t>(l)],
                                          lane(stored, n.value->type, l));
-    line(n.mask ? fmt::format("if ({}) {}", lane(mask, {Dtype::kBool, lanes}, l), text) : text);
+    line(n.mask ? fmt::format("if {} {}", lane(mask, {Dtype::kBool, lanes}, l), text) : text);
   }
 }
 

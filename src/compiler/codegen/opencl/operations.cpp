@@ -69,7 +69,7 @@ std::string extreme(bool least, Type type, const std::string& a, const std::stri
                       : fmt::format("select(b, a, (a {} b) | (a != a))", before);
   helpers[function] = fmt::format("inline {0} {1}({0} a, {0} b) {{ return {2}; }}\n", name,
                                   function, body);
-  return fmt::format("{}({}, {})", function, a, b);
+  return fmt::format("{}({}, {})", function, c_source::bare(a), c_source::bare(b));
 }
 
 std::string compared(BinaryOp op, Type type, const std::string& a, const std::string& b) {
@@ -143,7 +143,7 @@ std::string storage_name(Dtype dtype) {
 
 std::string splat_text(Type type, const std::string& x) {
   if (type.dtype == Dtype::kBool) return fmt::format("(({})(-{}))", type_name(type), x);
-  return fmt::format("(({})({}))", type_name(type), x);
+  return fmt::format("(({})({}))", type_name(type), c_source::bare(x));
 }
 
 std::string binary_text(BinaryOp op, Type type, const std::string& a, const std::string& b,
