@@ -16,6 +16,12 @@ namespace {
 
 constexpr const char* kForm =
     "write it as cpu:MCPU[,+feature...][;isa=x86|aarch64][;threads=N], e.g. cpu:host";
+constexpr std::string_view kOpenCl = "opencl:";
+
+int threads_of(const CpuTarget& target) { return target.threads; }
+int threads_of(const OpenClTarget&) { return 1; }
+void set_threads_of(CpuTarget& target, int number) { target.threads = number; }
+void set_threads_of(OpenClTarget&, int) {}
 
 Status set_option(CpuTarget& target, const std::string& option) {
   const auto eq = option.find('=');
@@ -115,11 +121,11 @@ Abilities Target::abilities() const {
 }
 
 int Target::threads() const {
-  return std::visit([](const auto& of) { return of.threads; }, device);
+  return std::visit([](const auto& of) { return threads_of(of); }, device);
 }
 
 void Target::set_threads(int number) {
-  std::visit([number](auto& of) { of.threads = number; }, device);
+  std::visit([number](auto& of) { set_threads_of(of, number); }, device);
 }
 
 bool Target::is_host() const {
@@ -135,7 +141,40 @@ const char* Target::lacking_on(const Target& machine) const {
       device);
 }
 
+std::string OpenClTarget::text() const { return fmt::format("{}{}", kOpenCl, name); }
+
+// As many bytes as the preferred vector of f32 has, but no more lanes than OpenCL C has types for.
+int OpenClTarget::lanes(int element_bytes) const {
+  constexpr int kMostLanes = 16;
+  return std::clamp(vector_width * 4 / element_bytes, 1, kMostLanes);
+}
+
+const char* OpenClTarget::lacking_on(const OpenClTarget& machine) const {
+  if (fp64 > machine.fp64) return "has no f64";
+  if (fp16 > machine.fp16) return "has no f16 arithmetic";
+  if (images > machine.images) return "has no images";
+  if (group_items > machine.group_items) return "has smaller work groups";
+  if (local_bytes > machine.local_bytes) return "has less local memory";
+  return nullptr;
+}
+
+namespace {
+
+Result<Target> parse_opencl(std::string_view text) {
+  OpenClTarget target;
+  target.name = text.substr(kOpenCl.size());
+  if (target.name.empty())
+    return fail(ErrorKind::kInvalidArgument,
+                "target \"{}\" names no device; write opencl:generic, opencl:host, or opencl:FILE "
+                "with a file that describes one",
+                text);
+  return Target{target};
+}
+
+}  // namespace
+
 Result<Target> parse_target(std::string_view text) {
+  if (text.starts_with(kOpenCl)) return parse_opencl(text);
   if (!text.starts_with("cpu:"))
     return fail(ErrorKind::kInvalidArgument, "unknown target \"{}\"; {}", text, kForm);
   CpuTarget target;
@@ -161,6 +200,14 @@ std::string CpuFingerprint::cpu() const { return fmt::format("{}/{}/{}", family,
 std::string CpuFingerprint::text() const {
   return fmt::format("{} ({}) L1d={} L2={} L3={} cores={}", cpu_name, cpu(), l1d_bytes, l2_bytes,
                      l3_bytes, cores);
+}
+
+std::string OpenClFingerprint::cpu() const {
+  return fmt::format("{}/{}/{}", platform, name_of_device, driver);
+}
+
+std::string OpenClFingerprint::text() const {
+  return fmt::format("{} ({}) driver={}", name_of_device, platform, driver);
 }
 
 std::string Fingerprint::cpu() const {

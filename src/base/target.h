@@ -1,8 +1,12 @@
-// What a program is generated for. Its text is
+// What a program is generated for. The text of a processor is
 // `cpu:MCPU[,+feature...][;isa=x86|aarch64][;threads=N]`, e.g. "cpu:znver5;threads=2",
 // "cpu:x86-64,+avx2,+fma", "cpu:cortex-a72", "cpu:host". resolve_target() turns "host" into LLVM's
 // name of this machine's CPU, so that a stored target is never "host"; it also finds the isa where
 // the text gives none.
+//
+// A device that runs OpenCL is `opencl:NAME`: "opencl:generic" for what every
+// device can do, "opencl:host" for the one of this machine, "opencl:FILE" for one that a JSON file
+// describes.
 #pragma once
 
 #include <cstdint>
@@ -52,18 +56,38 @@ struct CpuTarget {
   Abilities abilities() const;
 };
 
+// What a device's programs in OpenCL C are generated for.
+struct OpenClTarget {
+  std::string name;  // "generic", "host", the path of a description, or the driver's name of it
+
+  // Derived from the name by the back end that resolves the target; zero until then.
+  int compute_units = 0;
+  std::int64_t group_items = 0;  // of a work group, at most
+  std::int64_t local_bytes = 0;  // of local memory, for one work group
+  bool local_is_real = false;    // false: it is a part of global memory, emulated
+  int vector_width = 0;          // elements of the preferred vector of f32: 1, 2, 4, 8 or 16
+  bool images = false, fp16 = false, fp64 = false;
+
+  int lanes(int element_bytes) const;
+  std::string text() const;  // canonical
+  // See Target.
+  bool is_host() const { return name == "host"; }
+  const char* lacking_on(const OpenClTarget& machine) const;
+  Abilities abilities() const { return {.rounding = true, .f16 = fp16, .scaling = false}; }
+};
+
 // The order of the alternatives below.
-enum class DeviceKind { kCpu };
+enum class DeviceKind { kCpu, kOpenCl };
 
 struct Target {
-  std::variant<CpuTarget> device;
+  std::variant<CpuTarget, OpenClTarget> device;
 
   DeviceKind kind() const { return static_cast<DeviceKind>(device.index()); }
   int lanes(int element_bytes) const;  // of the widest vector
   Abilities abilities() const;
-  // The processor's threads that run a program, its caller's included.
+  // The processor's threads that run a program, its caller's included; 1 where a device runs it.
   int threads() const;
-  void set_threads(int number);
+  void set_threads(int number);  // of a device: nothing changes
   // It stands for this machine's device, whatever that is; resolve_target() finds out.
   bool is_host() const;
   // Both resolved: what keeps this target's programs from running on `machine`, as the end of a
@@ -72,6 +96,8 @@ struct Target {
   // Of a target of that kind only.
   const CpuTarget& as_cpu() const { return std::get<CpuTarget>(device); }
   CpuTarget& as_cpu() { return std::get<CpuTarget>(device); }
+  const OpenClTarget& as_opencl() const { return std::get<OpenClTarget>(device); }
+  OpenClTarget& as_opencl() { return std::get<OpenClTarget>(device); }
   std::string text() const;  // canonical
   friend bool operator==(const Target& a, const Target& b) { return a.text() == b.text(); }
 };
@@ -89,16 +115,27 @@ struct CpuFingerprint {
   std::string name() const { return cpu_name; }
 };
 
+struct OpenClFingerprint {
+  std::string platform;  // "Portable Computing Language"
+  std::string name_of_device;
+  std::string driver;  // its version
+  std::string text() const;
+  std::string cpu() const;
+  std::string name() const { return name_of_device; }
+};
+
 // The device that a measurement came from, stored with every record.
 struct Fingerprint {
-  std::variant<CpuFingerprint> device;
+  std::variant<CpuFingerprint, OpenClFingerprint> device;
 
   DeviceKind kind() const { return static_cast<DeviceKind>(device.index()); }
   // Of a device of that kind only.
   const CpuFingerprint& as_cpu() const { return std::get<CpuFingerprint>(device); }
   CpuFingerprint& as_cpu() { return std::get<CpuFingerprint>(device); }
+  const OpenClFingerprint& as_opencl() const { return std::get<OpenClFingerprint>(device); }
   std::string text() const;  // canonical, one line
-  // Times compare only between devices of one such text: family/model/stepping of a processor.
+  // Times compare only between devices of one such text: family/model/stepping of a processor;
+  // platform/device/driver of one that runs OpenCL.
   std::string cpu() const;
   std::string name() const;  // as its maker calls it
 };

@@ -1,5 +1,7 @@
 #include "base/target_json.h"
 
+#include "base/opencl_json.h"
+
 namespace lathe {
 namespace {
 
@@ -18,6 +20,18 @@ Status read_derived(const Json& json, CpuTarget& cpu) {
   cpu.has_f16c = LATHE_TRY(json_bool(json, "f16c"));
   cpu.has_avx512_masks = LATHE_TRY(json_bool(json, "avx512_masks"));
   return {};
+}
+
+Json derived(const OpenClTarget& device) { return opencl_members(device); }
+
+Status read_derived(const Json& json, OpenClTarget& device) {
+  return read_opencl_members(json, device);
+}
+
+Json members(const OpenClFingerprint& device) {
+  return {{"platform", device.platform},
+          {"device", device.name_of_device},
+          {"driver", device.driver}};
 }
 
 Json members(const CpuFingerprint& cpu) {
@@ -46,6 +60,10 @@ Json to_json(const Fingerprint& fingerprint) {
 }
 
 Result<Fingerprint> fingerprint_from_json(const Json& json) {
+  if (json.contains("platform"))
+    return Fingerprint{OpenClFingerprint{.platform = LATHE_TRY(json_string(json, "platform")),
+                                         .name_of_device = LATHE_TRY(json_string(json, "device")),
+                                         .driver = LATHE_TRY(json_string(json, "driver"))}};
   const auto number = [&](const char* member) { return json_int(json, member); };
   return Fingerprint{CpuFingerprint{.cpu_name = LATHE_TRY(json_string(json, "cpu_name")),
                                     .family = static_cast<int>(LATHE_TRY(number("family"))),

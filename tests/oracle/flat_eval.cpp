@@ -87,9 +87,10 @@ Status execute(Machine& m, const std::vector<int>& kernels) {
   for (const int k : kernels) {
     Translator translator(m.program, m);
     std::vector<Action> actions;
-    actions.push_back(translator.translate(m.program.kernels[static_cast<std::size_t>(k)].body));
+    const flat::Kernel& kernel = m.program.kernels[static_cast<std::size_t>(k)];
+    actions.push_back(translator.translate(kernel.body));
     m.epoch = ++m.last_epoch;
-    LATHE_TRY_STATUS(m.execute(actions));
+    LATHE_TRY_STATUS(m.execute(actions, kernel.grid));
   }
   return {};
 }
@@ -126,7 +127,8 @@ Status check_written(const Machine& machine, const Area& area, const flat::Borde
 
 bool has_region(const flat::Program& program) {
   return std::ranges::any_of(program.kernels, [](const flat::Kernel& kernel) {
-    return (kernel.body->contents & flat::contents::kRegion) != 0;
+    return !kernel.grid.axes().empty() ||
+           (kernel.body->contents & flat::contents::kRegion) != 0;
   });
 }
 

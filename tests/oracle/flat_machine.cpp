@@ -156,6 +156,19 @@ class Executor {
     }
   }
 
+  void run_grid(const std::vector<Action>& actions, const flat::Grid& grid) {
+    const std::vector<flat::Axis> axes = grid.axes();
+    std::int64_t points = 1;
+    for (const flat::Axis& axis : axes) points *= axis.count;
+    parallel(0, points, [&](std::int64_t point) {
+      for (const flat::Axis& axis : axes) {
+        set_var(axis.var, point % axis.count);
+        point /= axis.count;
+      }
+      run(actions);
+    });
+  }
+
  private:
   Cell cell(int index) const { return m_.cells[static_cast<std::size_t>(index)]; }
 
@@ -187,14 +200,18 @@ class Executor {
     }
     end_region();
     for (std::size_t i = 0; i < bounds.size(); ++i)
-      parallel(n.phases[i], action.body[i], bounds[i].first, bounds[i].second);
+      parallel(bounds[i].first, bounds[i].second, [&](std::int64_t iteration) {
+        set_var(n.phases[i].var, iteration);
+        run(action.body[i].body);
+      });
     end_region();
   }
   void end_region() {
     m_.epoch = ++m_.last_epoch;
     m_.areas[static_cast<std::size_t>(m_.region_area)].since = m_.epoch;
   }
-  void parallel(const flat::For& n, const Action& action, std::int64_t begin, std::int64_t end) {
+  template <class Body>
+  void parallel(std::int64_t begin, std::int64_t end, const Body& body) {
     if (begin >= end) return;
     std::vector<std::int64_t> order(static_cast<std::size_t>(end - begin));
     std::iota(order.begin(), order.end(), begin);
@@ -205,8 +222,7 @@ class Executor {
     for (const std::int64_t i : order) {
       m_.epoch = ++m_.last_epoch;
       m_.worker = static_cast<int>(rng.below(m_.worker_area.size()));
-      set_var(n.var, i);
-      run(action.body);
+      body(i);
     }
     m_.loop_epoch = 0;
     m_.epoch = ++m_.last_epoch;
@@ -250,9 +266,10 @@ std::string first_line(const flat::Program& program, const flat::StmtNode& stmt)
 
 }  // namespace
 
-Status Machine::execute(const std::vector<Action>& actions) {
+Status Machine::execute(const std::vector<Action>& actions, const flat::Grid& grid) {
   try {
-    Executor(*this).run(actions);
+    if (grid.axes().empty()) Executor(*this).run(actions);
+    else Executor(*this).run_grid(actions, grid);
   } catch (const Fault& fault) {
     std::string values;
     for (std::size_t i = 0; i < program.vars.size() && i < 16; ++i)

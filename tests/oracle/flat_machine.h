@@ -90,7 +90,7 @@ struct Area {
 struct Machine {
   explicit Machine(const flat::Program& program);
 
-  Status execute(const std::vector<Action>& actions);
+  Status execute(const std::vector<Action>& actions, const flat::Grid& grid);
   Cell load(int buffer, std::int64_t index, Poison& poison);
   void store(int buffer, std::int64_t index, Cell value, Poison poison);
   Area& area_of(int buffer);

@@ -1,11 +1,13 @@
 #include "compiler/backends/backends.h"
 
 #include "compiler/codegen/llvm/codegen.h"
+#include "compiler/codegen/opencl/codegen.h"
 
 namespace lathe {
 
 driver::Backends backends() {
-  static const codegen::Backend* const all[] = {&codegen::llvm_backend()};
+  static const codegen::Backend* const all[] = {&codegen::llvm_backend(),
+                                               &codegen::opencl_backend()};
   return all;
 }
 

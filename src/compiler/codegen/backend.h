@@ -14,8 +14,9 @@
 namespace lathe::codegen {
 
 struct Object {
-  // A relocatable object. It exports `lathe_module` (runtime/module/abi.h), or the functions of an
-  // artifact and the list of a library's artifacts (runtime/artifact/artifact.h), and nothing else.
+  // Of a processor a relocatable object. It exports `lathe_module` (runtime/module/abi.h), or the
+  // functions of an artifact and the list of a library's artifacts (runtime/artifact/artifact.h),
+  // and nothing else. Of a device its image: text, and what is launched of it.
   std::vector<std::byte> bytes;
   int spills = 0;  // vector stack slots after register allocation, all functions
   std::int64_t code_bytes = 0;
@@ -42,12 +43,13 @@ struct Backend {
   // Fills the derived members of a target (vector width, registers, FMA ...) and resolves "host".
   // The error for an unknown processor names similar ones.
   Result<Target> (*resolve_target)(const Target& target);
-  // With the name of an artifact, the object also has its table and the functions lathe_NAME_...,
-  // which need the artifact's runtime beside them (runtime/artifact).
+  // With the name of an artifact, the object of a processor also has its table and the functions
+  // lathe_NAME_..., which need the artifact's runtime beside them (runtime/artifact).
   Result<Object> (*generate)(const flat::Program& program, const Target& target,
                              const std::string& artifact);
-  // A shared object that imports nothing: an undefined symbol is an error. `extra` are objects that
-  // are linked beside it and arguments for the linker (an artifact's runtime, "-lc").
+  // What the runtime loads, the image. Of a processor it is a shared object that imports nothing:
+  // an undefined symbol is an error. `extra` are objects that are linked beside it and arguments for
+  // the linker (an artifact's runtime, "-lc").
   Result<std::vector<std::byte>> (*link)(const Object& object, const Target& target,
                                          const std::vector<std::string>& extra);
   std::span<const Listing> listings;

@@ -33,7 +33,7 @@ Result<flat::Program> lowered(const te::Workload& workload, const schedule::Trac
                               const Target& target);
 
 struct Code {
-  std::vector<std::byte> library;  // a shared object
+  std::vector<std::byte> library;  // the image: of a processor, a shared object
   codegen::Object object;          // what it was linked from
   double generate_seconds = 0, link_seconds = 0;
 };

@@ -17,9 +17,12 @@ struct Limits {
   std::int64_t max_scratch_bytes = 1LL << 30;  // workspace + workers + constants
 };
 
-// Runs the passes of pipeline.cpp in order; debug builds verify after each. Fails with kUnsupported
-// (GPU bindings on a CPU target, an intrinsic that the target has not) or kIllegalSchedule (a
-// register tile that is indexed by a loop which is not unrolled, too much code or scratch).
+// Runs the passes of pipeline.cpp in order; debug builds verify after each. For a target with grids
+// each item at the top of the nest that has bound loops becomes a kernel of its own, and what is
+// between these a kernel of one point. Fails with kUnsupported (GPU bindings on a CPU target, an
+// intrinsic that the target has not; parallel loops, streaming stores, or blocks that the bound
+// loops beside them do not hold on one with grids) or kIllegalSchedule (a register tile that is
+// indexed by a loop which is not unrolled, too much code or scratch).
 Result<flat::Program> lower(const ir::SizedNest& nest, const Target& target,
                             const Limits& limits = {});
 

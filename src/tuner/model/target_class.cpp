@@ -10,6 +10,7 @@ constexpr std::pair<Isa, std::string_view> kIsas[] = {{Isa::kX86, "x86"},
                                                       {Isa::kAArch64, "aarch64"}};
 
 CpuClass class_of(const CpuTarget& cpu) { return {cpu.isa, cpu.vector_bits}; }
+OpenClClass class_of(const OpenClTarget& device) { return {device.local_is_real}; }
 
 }  // namespace
 
@@ -17,6 +18,10 @@ std::string CpuClass::text() const {
   for (const auto& [known, name] : kIsas)
     if (isa == known) return fmt::format("{}{}{}{}", name, kAfterIsa, vector_bits, kAfterBits);
   LATHE_CHECK(false, "an instruction set has no name");
+}
+
+std::string OpenClClass::text() const {
+  return fmt::format("OpenCL, {} local memory", local_is_real ? "real" : "emulated");
 }
 
 std::string TargetClass::text() const {
@@ -28,6 +33,8 @@ TargetClass class_of(const Target& target) {
 }
 
 Result<TargetClass> parse_target_class(std::string_view text) {
+  for (const OpenClClass device : {OpenClClass{true}, OpenClClass{false}})
+    if (text == device.text()) return TargetClass{device};
   for (const auto& [isa, name] : kIsas) {
     const auto at = name.size() + kAfterIsa.size();
     if (!text.starts_with(name) || !text.substr(name.size()).starts_with(kAfterIsa)) continue;

@@ -19,8 +19,15 @@ struct CpuClass {
   friend auto operator<=>(const CpuClass&, const CpuClass&) = default;
 };
 
+// Devices that run OpenCL, by how they have local memory: of their own, or as a part of global.
+struct OpenClClass {
+  bool local_is_real = false;
+  std::string text() const;  // "OpenCL, real local memory"
+  friend auto operator<=>(const OpenClClass&, const OpenClClass&) = default;
+};
+
 struct TargetClass {
-  std::variant<CpuClass> device;  // by DeviceKind
+  std::variant<CpuClass, OpenClClass> device;  // by DeviceKind
   std::string text() const;       // "x86, 512-bit vectors"
   friend auto operator<=>(const TargetClass&, const TargetClass&) = default;
 };

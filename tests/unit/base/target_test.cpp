@@ -4,6 +4,8 @@
 
 #include <gtest/gtest.h>
 
+#include "base/target_json.h"
+
 namespace lathe {
 namespace {
 
@@ -77,6 +79,43 @@ TEST(Target, LanesFollowTheVectorWidth) {
   EXPECT_EQ(target.as_cpu().lanes(4), 16);
   EXPECT_EQ(target.as_cpu().lanes(8), 8);
   EXPECT_EQ(target.as_cpu().lanes(2), 32);
+}
+
+TEST(Target, OfAnOpenClDeviceIsItsName) {
+  for (const char* text : {"opencl:generic", "opencl:host", "opencl:boards/a b;c.json"})
+    EXPECT_EQ(canonical(text), text);
+  EXPECT_TRUE(parse_target("opencl:host")->is_host());
+  EXPECT_EQ(parse_target("opencl:a")->kind(), DeviceKind::kOpenCl);
+  EXPECT_NE(refusal_of_target("opencl:").find("names no device"), std::string::npos);
+  Target target = *parse_target("opencl:a");
+  target.set_threads(4);
+  EXPECT_EQ(target.threads(), 1);
+  EXPECT_STREQ(target.lacking_on(*parse_target("cpu:a")), "is of another kind");
+}
+
+TEST(Target, OfAnOpenClDeviceKeepsItsFactsInJson) {
+  OpenClTarget device{.name = "a", .compute_units = 3, .group_items = 128, .local_bytes = 1 << 15};
+  device.local_is_real = device.images = device.fp64 = true;
+  device.vector_width = 8;
+  const auto again = target_from_json(to_json(Target{device}));
+  ASSERT_TRUE(again) << again.error().text();
+  EXPECT_EQ(dump(to_json(*again)), dump(to_json(Target{device})));
+  EXPECT_EQ(again->as_opencl().group_items, 128);
+  EXPECT_EQ(again->lanes(4), 8);
+  EXPECT_EQ(again->lanes(1), 16);
+  Target less = *again;
+  less.as_opencl().fp64 = false;
+  EXPECT_STREQ(again->lacking_on(less), "has no f64");
+  EXPECT_EQ(less.lacking_on(*again), nullptr);
+}
+
+TEST(Fingerprint, OfAnOpenClDeviceKeepsItsNamesInJson) {
+  const Fingerprint print{OpenClFingerprint{"platform", "device", "3.1"}};
+  const auto again = fingerprint_from_json(to_json(print));
+  ASSERT_TRUE(again) << again.error().text();
+  EXPECT_EQ(again->text(), print.text());
+  EXPECT_EQ(again->cpu(), "platform/device/3.1");
+  EXPECT_EQ(again->name(), "device");
 }
 
 TEST(Fingerprint, OfThisMachineIsFilledAndStable) {

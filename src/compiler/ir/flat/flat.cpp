@@ -287,6 +287,18 @@ void set_run(Program& program, Stmt body) {
   set_only_kernel(program, program.run, "run", std::move(body));
 }
 
+std::vector<Axis> Grid::axes() const {
+  std::vector<Axis> out;
+  for (const auto* directions : {&groups, &items})
+    for (const Axis& axis : *directions)
+      if (axis.var >= 0) out.push_back(axis);
+  return out;
+}
+bool Grid::is_single() const {
+  return std::ranges::all_of(groups, [](const Axis& a) { return a.count == 1; }) &&
+         std::ranges::all_of(items, [](const Axis& a) { return a.count == 1; });
+}
+
 bool is_imm(const Expr& e, std::int64_t value) { return as_int(e) == value; }
 
 std::optional<std::int64_t> as_int(const Expr& e) {

@@ -17,6 +17,7 @@
 // divide integers by 0 nor shift by the width or more.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -229,10 +230,26 @@ struct Buffer {
 // How the tensors at its border are stored, for whoever fills them and for the artifact's header.
 using tensor::Border;
 
+// One direction of a grid.
+struct Axis {
+  std::int64_t count = 1;
+  int var = -1;  // the variable that is the index, 0 ... count - 1; -1: none, and count is 1
+};
+// The body of a kernel runs once for each point of its grid: for each item of each group, along x,
+// y and z. These run in any order, at the same time, like the iterations of a phase: each has
+// registers and thread memory of its own. There is no region inside a grid.
+struct Grid {
+  std::array<Axis, 3> groups, items;
+
+  bool is_single() const;  // one point: the kernel runs once
+  std::vector<Axis> axes() const;  // those with a variable: groups x, y, z, then items
+};
+
 // Code that is called, or launched on a device, as one.
 struct Kernel {
   std::string name;  // an identifier, unique in the program
   Stmt body;
+  Grid grid = {};
 };
 
 struct Program {
@@ -306,8 +323,8 @@ inline bool is_comparison(BinaryOp op) { return op >= BinaryOp::kLt && op <= Bin
 inline bool yields_bool(BinaryOp op) { return op >= BinaryOp::kLt && op <= BinaryOp::kOr; }
 
 // Checks that types agree, variables are defined before they are used, registers are not carried
-// between kernels or parallel iterations, buffers exist, and every kernel has its place in prepare
-// or run.
+// between kernels or parallel iterations, buffers exist, grids have points and no regions, and every
+// kernel has its place in prepare or run.
 Status verify(const Program& program);
 
 }  // namespace lathe::flat

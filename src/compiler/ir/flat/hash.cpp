@@ -241,6 +241,14 @@ void add_border(Hasher& hasher, const Border& border) {
   hasher.add(static_cast<std::uint64_t>(border.size)).add(border.constant);
 }
 
+// A kernel that runs once adds nothing.
+void add_grid(Hasher& hasher, const Grid& grid) {
+  if (grid.is_single() && grid.axes().empty()) return;
+  for (const auto* directions : {&grid.groups, &grid.items})
+    for (const Axis& axis : *directions)
+      hasher.add(static_cast<std::uint64_t>(axis.count)).add(static_cast<std::uint64_t>(axis.var));
+}
+
 void add_buffer(Hasher& hasher, const Buffer& buffer) {
   hasher.add(static_cast<std::uint64_t>(buffer.dtype)).add(static_cast<std::uint64_t>(buffer.size));
   hasher.add(static_cast<std::uint64_t>(buffer.scope)).add(static_cast<std::uint64_t>(buffer.slot));
@@ -285,8 +293,11 @@ std::uint64_t hash(const Program& program) {
     hasher.add(static_cast<std::uint64_t>(type.dtype)).add(static_cast<std::uint64_t>(type.lanes));
   for (const auto* sequence : {&program.prepare, &program.run}) {
     hasher.add(sequence->size());
-    for (const int k : *sequence)
-      hasher.add(program.kernels[static_cast<std::size_t>(k)].body->hash);
+    for (const int k : *sequence) {
+      const Kernel& kernel = program.kernels[static_cast<std::size_t>(k)];
+      hasher.add(kernel.body->hash);
+      add_grid(hasher, kernel.grid);
+    }
   }
   for (const auto* borders : {&program.inputs, &program.outputs}) {
     hasher.add(borders->size());

@@ -77,6 +77,7 @@ class Printer {
   }
 
   std::string header();
+  std::string grid(const Grid& grid) const;
   std::string statement(const Stmt& s, int depth);
   std::string whole_expression(const Expr& e) {
     std::string lines;
@@ -266,6 +267,20 @@ std::string Printer::header() {
   return out;
 }
 
+// As "groups x: io < 3, items x: t < 8 "; nothing for a kernel that runs once.
+std::string Printer::grid(const Grid& grid) const {
+  constexpr const char* kDirections[] = {"x", "y", "z"};
+  std::vector<std::string> axes;
+  const auto add = [&](const char* what, const std::array<Axis, 3>& directions) {
+    for (std::size_t d = 0; d < directions.size(); ++d)
+      if (const auto& [count, var] = directions[d]; var >= 0)
+        axes.push_back(fmt::format("{} {}: {} < {}", what, kDirections[d], var_name(var), count));
+  };
+  add("groups", grid.groups);
+  add("items", grid.items);
+  return axes.empty() ? "" : fmt::format("on {} ", fmt::join(axes, ", "));
+}
+
 std::string Printer::statement(const Stmt& s, int depth) {
   names_.clear();
   return std::visit([&](const auto& n) { return text(n, depth); }, s->value);
@@ -299,7 +314,8 @@ std::string print(const Program& program) {
   Printer printer(program);
   std::string out = printer.header();
   for (const Kernel& kernel : program.kernels)
-    out += fmt::format("{} {{\n{}}}\n", kernel.name, printer.statement(kernel.body, 1));
+    out += fmt::format("{} {}{{\n{}}}\n", kernel.name, printer.grid(kernel.grid),
+                       printer.statement(kernel.body, 1));
   return out + sequence_text(program, "prepare", program.prepare) +
          sequence_text(program, "run", program.run);
 }

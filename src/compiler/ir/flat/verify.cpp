@@ -33,12 +33,23 @@ class Verifier {
         written_(program.regs.size()) {}
 
   Status run(const Kernel& kernel) {
+    enter(kernel.grid);
     visit(kernel.body);
     if (fault_.empty()) return {};
     return fail_at(kernel.name, ErrorKind::kInternal, "{}", fault_);
   }
 
  private:
+  // Its points are iterations that run at the same time.
+  void enter(const Grid& grid) {
+    for (const auto* directions : {&grid.groups, &grid.items})
+      for (const Axis& axis : *directions) {
+        if (axis.count < 1) return refuse("a grid without points");
+        if (axis.var < 0 && axis.count > 1) return refuse("a grid without a variable");
+        if (axis.var >= 0 && !define(axis.var)) return;
+        in_parallel_ = in_parallel_ || axis.var >= 0;
+      }
+  }
   template <class... Args>
   void refuse(fmt::format_string<Args...> format, Args&&... args) {
     if (fault_.empty()) fault_ = fmt::format(format, std::forward<Args>(args)...);

@@ -77,10 +77,9 @@ flat::Stmt if_chain(const std::vector<Case>& cases) {
 
 }  // namespace
 
-// Emits the body of a parallel or fused loop, whose iterations cannot be cut apart from outside.
-// The digits become variables, and for each digit a chain of ifs tells the interior from the edges.
-void Emitter::emit_guarded_body(LoopId loop) {
-  Binding& binding = place_.bound[loop];
+// The digits of a loop that is bound to a variable become variables, too.
+void Emitter::derive_digits(LoopId loop) {
+  const Binding& binding = place_.bound[loop];
   const std::int64_t extent = sized_.extent(loop);
   for (const auto& [div, mod] : plan_.fused_digits(loop)) {
     if (div == 1 && mod == 0) continue;
@@ -97,6 +96,12 @@ void Emitter::emit_guarded_body(LoopId loop) {
     if (var >= 0) code_.out->push_back(flat::let(var, value));
     place_.bound[loop].derived.push_back({div, mod, var, 0});
   }
+}
+
+// Emits the body of a parallel or fused loop, whose iterations cannot be cut apart from outside.
+// For each digit a chain of ifs tells the interior from the edges.
+void Emitter::emit_guarded_body(LoopId loop) {
+  derive_digits(loop);
   emit_chain(loop, 0);
 }
 

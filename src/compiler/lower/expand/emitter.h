@@ -39,6 +39,15 @@ class Emitter {
   flat::Program run();
 
  private:
+  // grids.cpp
+  flat::Program run_on_grids();
+  std::vector<LoopId> bound_loops_of(const ir::Item& item) const;
+  void check_writes(BlockId id, const std::vector<LoopId>& bound) const;
+  flat::Grid grid_of(const std::vector<LoopId>& loops);
+  void emit_bound(LoopId loop);
+  void emit_bound_digit(LoopId loop, std::size_t digit);
+  void emit_body_in_domain(LoopId loop);
+
   // loops.cpp
   void emit_items(const std::vector<ir::Item>& items);
   void emit_loop(LoopId loop);
@@ -63,6 +72,7 @@ class Emitter {
   int new_var(const std::string& hint, Range range);
 
   // chains.cpp
+  void derive_digits(LoopId loop);
   void emit_guarded_body(LoopId loop);
   void emit_chain(LoopId loop, std::size_t digit);
   bool emit_cases(LoopId loop, std::size_t digit, const std::vector<Part>& parts,
@@ -111,7 +121,7 @@ class Emitter {
   BlockEmitter leaf_;
   const Limits& limits_;
   // By loop: the variable that stands for it where threads share its iterations with those of the
-  // parallel loops around it; else -1.
+  // parallel loops around it, or where it is bound to a grid; else -1.
   std::vector<int> shared_;
   // Above 0 in code for an edge: it runs for few iterations and should stay small.
   int edges_ = 0;

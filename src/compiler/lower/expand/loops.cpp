@@ -26,6 +26,7 @@ Emitter::Emitter(const Plan& plan, flat::Program frame, const Limits& limits)
       shared_(plan.nest.loops.size(), -1) {}
 
 flat::Program Emitter::run() {
+  if (plan_.grids) return run_on_grids();
   std::vector<flat::Stmt> prepare, run;
   for (const ir::Item& item : nest_.root) {
     const bool prepared = std::ranges::all_of(plan_.blocks_of(item), [&](BlockId id) {
@@ -62,7 +63,8 @@ void Emitter::emit_loop(LoopId loop) {
   if (!place_.init_of) emit_inits_before(loop);  // even where padding leaves nothing to add
   if (place_.none_runs(loop, loop)) return;
   const ir::Loop& l = nest_.loops[loop];
-  if (l.intrinsic != ir::IntrinsicId::kNone && !place_.init_of) return emit_intrinsic(loop);
+  if (l.intrinsic != ir::IntrinsicId::kNone && !place_.init_of && !plan_.grids)
+    return emit_intrinsic(loop);
   switch (l.kind) {
     case ir::LoopKind::kVectorized:
       if (acts_vectorized(loop)) return emit_vectorized(loop);
@@ -72,6 +74,7 @@ void Emitter::emit_loop(LoopId loop) {
     case ir::LoopKind::kSerial:
     case ir::LoopKind::kParallel: return emit_dynamic(loop);
     default:
+      if (plan_.grids) return emit_bound(loop);
       refuse(ErrorKind::kUnsupported,
              "loop {} is bound to {}, which only GPU targets have; annotate it parallel", l.name,
              ir::name_of(l.kind));
@@ -102,6 +105,7 @@ bool Emitter::acts_vectorized(LoopId loop) const {
   const auto& body = nest_.loops[loop].body;
   const bool alone = body.size() == 1 && body[0].kind == ir::Item::Kind::kBlock;
   const bool halves = (extent & (extent - 1)) == 0;
+  if (plan_.grids && (!halves || extent > plan_.grids->most_lanes)) return false;
   return std::ranges::none_of(plan_.blocks_in[loop], [&](BlockId id) {
     const BlockPlan& plan = plan_.blocks[id];
     return plan.live && plan_.reduces_over(id, loop) &&
@@ -160,7 +164,7 @@ void Emitter::emit_static_iteration(LoopId loop, std::int64_t value,
 void Emitter::emit_body(LoopId loop) {
   const std::size_t before = leaf_.prefetches().size();
   for (const auto& [buffer, bytes] : nest_.loops[loop].prefetch)
-    if (const std::int64_t ahead = sized_[bytes]; ahead > 0)
+    if (const std::int64_t ahead = sized_[bytes]; ahead > 0 && !plan_.grids)
       leaf_.prefetches().push_back({buffer, ahead / size_of(nest_.buffers[buffer].dtype), {}});
   emit_items(nest_.loops[loop].body);
   leaf_.prefetches().resize(before);

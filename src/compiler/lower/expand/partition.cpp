@@ -220,6 +220,8 @@ std::int64_t Partitioner::shift_of(LoopId loop, const Pending& p) const {
   bool shifts = false;
   for (const LoopDigit& d : plan.iters[c.iter].digits) {
     if (!d.plain() || (d.loop != loop && !plan_.inside(d.loop, loop))) return 0;
+    // Work items do not wait for each other between two tiles.
+    if (plan_.grids && ir::is_concurrent(nest_.loops[d.loop].kind)) return 0;
     shifts |= d.loop != loop && nest_.loops[d.loop].tail == ir::Tail::kShift;
   }
   if (plan.init_loop == loop || (plan.init_loop != ir::kRoot && plan_.inside(loop, plan.init_loop)))

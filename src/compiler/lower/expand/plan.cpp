@@ -13,7 +13,7 @@ bool Plan::inside(LoopId loop, LoopId ancestor) const {
 
 bool Plan::in_parallel(LoopId loop) const {
   for (; loop != ir::kRoot; loop = nest.loops[loop].parent)
-    if (nest.loops[loop].kind == ir::LoopKind::kParallel) return true;
+    if (ir::is_concurrent(nest.loops[loop].kind)) return true;
   return false;
 }
 
@@ -59,7 +59,8 @@ bool Plan::involves(const BlockPlan& block, const Constraint& c, LoopId loop) co
   return false;
 }
 
-Planner::Planner(const ir::SizedNest& nest, const Limits& limits)
+Planner::Planner(const ir::SizedNest& nest, const Limits& limits,
+                 const std::optional<Grids>& grids)
     : sized_(nest),
       nest_(*nest.nest),
       limits_(limits),
@@ -70,7 +71,8 @@ Planner::Planner(const ir::SizedNest& nest, const Limits& limits)
             .blocks_in = {},
             .prepared = {},
             .lies_in = {},
-            .keeps_iterations = {}} {
+            .keeps_iterations = {},
+            .grids = grids} {
   plan_.keeps_iterations.assign(nest_.loops.size(), 0);
   plan_.storage.resize(nest_.buffers.size());
 }
@@ -95,8 +97,9 @@ Planned Planner::run() {
   return {std::move(plan_), std::move(program_)};
 }
 
-Planned make_plan(const ir::SizedNest& nest, const Limits& limits) {
-  return Planner(nest, limits).run();
+Planned make_plan(const ir::SizedNest& nest, const Limits& limits,
+                  const std::optional<Grids>& grids) {
+  return Planner(nest, limits, grids).run();
 }
 
 }  // namespace lathe::lower

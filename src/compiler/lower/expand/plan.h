@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -94,6 +95,12 @@ struct Storage {
   std::int64_t size = 0;             // elements
 };
 
+// What a device takes whose kernels run on grids.
+struct Grids {
+  std::int64_t most_items;  // of a group
+  int most_lanes;           // of a vector, a power of two
+};
+
 struct Plan {
   const ir::SizedNest& sized;
   const ir::Nest& nest;
@@ -104,9 +111,10 @@ struct Plan {
   std::vector<BufferId> lies_in;                // by buffer: the output that holds it; -1: none
   // By loop: its first and last iterations have duties, so none may be skipped.
   std::vector<char> keeps_iterations;
+  std::optional<Grids> grids;  // none: kernels run on threads, which share the work of regions
 
   bool inside(LoopId loop, LoopId ancestor) const;  // strictly
-  bool in_parallel(LoopId loop) const;
+  bool in_parallel(LoopId loop) const;  // or in one that is bound to a grid
   bool is_cache_of(BufferId cache, BufferId buffer) const;
   bool reduces_over(BlockId block, LoopId loop) const;
   bool involves(const BlockPlan& block, const Constraint& c, LoopId loop) const;
@@ -122,6 +130,7 @@ struct Planned {
   flat::Program frame;  // without code: buffers, borders and the sizes of the scratch areas
 };
 // Throws Refused.
-Planned make_plan(const ir::SizedNest& nest, const Limits& limits);
+Planned make_plan(const ir::SizedNest& nest, const Limits& limits,
+                  const std::optional<Grids>& grids);
 
 }  // namespace lathe::lower

@@ -187,7 +187,14 @@ void Planner::allocate() {
     };
     switch (buffer.scope) {
       case ir::Scope::kInput: made.scope = flat::Scope::kInput, made.slot = inputs++; break;
-      case ir::Scope::kOutput: made.scope = flat::Scope::kOutput, made.slot = outputs++; break;
+      case ir::Scope::kOutput:
+        if (plan_.grids && buffer.streaming)
+          refuse(ErrorKind::kUnsupported,
+                 "{} is stored past a processor's caches, which a device that runs grids does not "
+                 "let a program do: leave the step \"stream\" out",
+                 buffer.name);
+        made.scope = flat::Scope::kOutput, made.slot = outputs++;
+        break;
       case ir::Scope::kLiteral:
         made.scope = flat::Scope::kLiteral, made.literal = buffer.literal;
         break;

@@ -11,7 +11,7 @@ namespace lathe::lower {
 
 class Planner {
  public:
-  Planner(const ir::SizedNest& nest, const Limits& limits);
+  Planner(const ir::SizedNest& nest, const Limits& limits, const std::optional<Grids>& grids);
   Planned run();
 
  private:

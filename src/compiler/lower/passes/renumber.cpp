@@ -70,7 +70,10 @@ Stmt renamed(const Stmt& s, const Numbers& vars, const Numbers& regs, OnExpr& on
 
 flat::Program renumber(flat::Program program, const Target&) {
   Numbers vars(program.vars.size()), regs(program.regs.size());
-  for (const flat::Kernel& kernel : program.kernels) number(kernel.body, vars, regs);
+  for (const flat::Kernel& kernel : program.kernels) {
+    for (const flat::Axis& axis : kernel.grid.axes()) vars.see(axis.var);
+    number(kernel.body, vars, regs);
+  }
   if (vars.is_identity() && regs.is_identity()) return program;
   flat::ExprRewriter on_expr([&](const Expr& e) {
     if (const auto* v = std::get_if<flat::Var>(&e->value); v != nullptr && vars[v->id] != v->id)
@@ -80,8 +83,12 @@ flat::Program renumber(flat::Program program, const Target&) {
       return flat::reg_read(regs[r->reg], e->type);
     return e;
   });
-  for (flat::Kernel& kernel : program.kernels)
+  for (flat::Kernel& kernel : program.kernels) {
     kernel.body = renamed(kernel.body, vars, regs, on_expr);
+    for (auto* directions : {&kernel.grid.groups, &kernel.grid.items})
+      for (flat::Axis& axis : *directions)
+        if (axis.var >= 0) axis.var = vars[axis.var];
+  }
   program.vars = vars.reordered(program.vars);
   program.regs = regs.reordered(program.regs);
   return program;

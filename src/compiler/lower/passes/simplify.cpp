@@ -29,6 +29,9 @@ class Simplifier {
  public:
   explicit Simplifier(std::size_t vars) : ranges_(vars), replaced_(vars) {}
 
+  void enter(const flat::Grid& grid) {
+    for (const flat::Axis& axis : grid.axes()) ranges_.set_loop(axis.var, {0, axis.count - 1});
+  }
   Stmt operator()(const Stmt& s) {
     if ((s->contents & (concerned_ | flat::contents::kControl)) == 0) return s;
     return std::visit([&](const auto& n) { return statement(n, s); }, s->value);
@@ -266,7 +269,10 @@ flat::Program simplify(flat::Program program, const Target&) {
     const Stmt out = simplifier(s);
     return out->contents & flat::contents::kLet ? dead_lets(out) : out;
   };
-  for (flat::Kernel& kernel : program.kernels) kernel.body = both(kernel.body);
+  for (flat::Kernel& kernel : program.kernels) {
+    simplifier.enter(kernel.grid);
+    kernel.body = both(kernel.body);
+  }
   if (nothing_prepared(program)) drop_prepare(program);
   return program;
 }

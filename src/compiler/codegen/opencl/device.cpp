@@ -1,0 +1,70 @@
+// What is known of devices: by name, and from files that describe them.
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "base/file.h"
+#include "base/known_names.h"
+#include "base/opencl_json.h"
+#include "compiler/codegen/opencl/codegen.h"
+
+namespace lathe::codegen {
+namespace {
+
+// What every device of OpenCL 1.2 can do, but for the size of its groups, which few have smaller.
+OpenClTarget generic_device() {
+  OpenClTarget device{.name = "generic"};
+  device.compute_units = 1;
+  device.group_items = 256;
+  device.local_bytes = 32 << 10;
+  device.local_is_real = true;
+  device.vector_width = 4;
+  return device;
+}
+
+Status check_members(const Json& json) {
+  std::vector<std::string> known;
+  const Json members = opencl_members(generic_device());
+  for (const auto& [name, value] : members.items()) known.push_back(name);
+  if (!json.is_object())
+    return fail(ErrorKind::kInvalidArgument, "the description of a device is a JSON object");
+  for (const auto& [name, value] : json.items())
+    if (std::ranges::count(known, name) == 0)
+      return fail(ErrorKind::kInvalidArgument, "unknown member \"{}\"; known are {}", name,
+                  known_names(known, name));
+  return {};
+}
+
+Result<OpenClTarget> described(const std::string& path, const std::string& text) {
+  OpenClTarget device{.name = path};
+  const auto read = [&]() -> Status {
+    const Json json = LATHE_TRY(parse_json(text));
+    LATHE_TRY_STATUS(check_members(json));
+    return read_opencl_members(json, device);
+  };
+  if (const Status status = read(); !status)
+    return fail_at(path, status.error().kind, "{}", status.error().message);
+  return device;
+}
+
+}  // namespace
+
+Result<OpenClTarget> query_opencl_device(std::string_view name) {
+  return fail(ErrorKind::kNotFound,
+              "this build of lathe cannot ask the driver for {}; write opencl:generic, or "
+              "opencl:FILE with a file that describes the device",
+              name == "host" ? "this machine's OpenCL device"
+                             : fmt::format("an OpenCL device named \"{}\"", name));
+}
+
+Result<OpenClTarget> opencl_device(const std::string& name) {
+  if (name == "generic") return generic_device();
+  if (name == "host") return query_opencl_device(name);
+  const auto text = read_file(name);
+  if (text) return described(name, *text);
+  if (name.find('/') == std::string::npos && !name.ends_with(".json"))
+    return query_opencl_device(name);
+  return std::unexpected(text.error());
+}
+
+}  // namespace lathe::codegen

@@ -1,0 +1,235 @@
+// Kernels on grids: each item at the top of the nest whose loops are bound is a kernel of its own.
+#include <algorithm>
+#include <cstdlib>
+#include <span>
+#include <utility>
+
+#include "compiler/lower/expand/emitter.h"
+
+namespace lathe::lower {
+namespace {
+
+bool is_bound(const ir::Loop& loop) { return loop.kind >= ir::LoopKind::kBlockX; }
+
+flat::Axis& axis_of(flat::Grid& grid, ir::LoopKind kind) {
+  const auto number = static_cast<std::size_t>(kind) - static_cast<std::size_t>(ir::LoopKind::kBlockX);
+  constexpr std::size_t kDirections = 3;
+  return number < kDirections ? grid.groups[number] : grid.items[number - kDirections];
+}
+
+// A kernel that is being made.
+struct KernelPart {
+  bool prepared, bound;
+  flat::Grid grid;
+  std::vector<flat::Stmt> stmts;
+};
+
+void add_kernels(flat::Program& program, std::vector<KernelPart>& parts, bool prepared) {
+  const auto own = [&](const KernelPart& p) { return p.prepared == prepared; };
+  const bool alone = std::ranges::count_if(parts, own) == 1;
+  std::vector<int>& sequence = prepared ? program.prepare : program.run;
+  for (KernelPart& part : parts) {
+    if (!own(part)) continue;
+    const char* name = prepared ? "prepare" : "run";
+    const int number = static_cast<int>(sequence.size());
+    sequence.push_back(static_cast<int>(program.kernels.size()));
+    program.kernels.push_back({.name = alone ? name : fmt::format("{}{}", name, number),
+                               .body = flat::seq(std::move(part.stmts)),
+                               .grid = part.grid});
+  }
+}
+
+}  // namespace
+
+// Those inside an item at the top of the nest. Work items do not wait for each other, so each has
+// to do all the work of its points: every block is inside all of them.
+std::vector<LoopId> Emitter::bound_loops_of(const ir::Item& item) const {
+  std::vector<LoopId> loops;
+  const auto blocks = plan_.blocks_of(item);
+  for (const BlockId id : blocks)
+    for (const LoopId l : plan_.blocks[id].path) {
+      if (nest_.loops[l].kind == ir::LoopKind::kParallel && sized_.extent(l) > 1)
+        refuse(ErrorKind::kUnsupported,
+               "loop {} is parallel, which is for processors; bind it to blockIdx.x or threadIdx.x",
+               nest_.loops[l].name);
+      if (is_bound(nest_.loops[l]) && sized_.extent(l) > 1 && std::ranges::count(loops, l) == 0)
+        loops.push_back(l);
+    }
+  for (const BlockId id : blocks)
+    for (const LoopId l : loops)
+      if (std::ranges::count(plan_.blocks[id].path, l) == 0)
+        refuse(ErrorKind::kUnsupported,
+               "block {} is not inside loop {}, which is bound to {}: bind loops that hold all "
+               "blocks of their part of the program, for work items do not wait for each other",
+               nest_.blocks[id].name, nest_.loops[l].name, ir::name_of(nest_.loops[l].kind));
+  if (!loops.empty())
+    for (const BlockId id : blocks) check_writes(id, loops);
+  return loops;
+}
+
+namespace {
+
+// What a digit adds to a coordinate of storage.
+struct Stride {
+  LoopId loop;
+  std::int64_t weight, span;
+};
+
+// The strides of one dimension of what a block writes, the smallest first.
+std::vector<Stride> strides_of(const Plan& plan, const BlockPlan& block, const ir::Affine& row) {
+  std::vector<Stride> out;
+  for (const auto& [iter, coef] : row.terms)
+    for (const LoopDigit& digit : block.iters[iter].digits) {
+      const Range range = plan.free_range(digit);
+      out.push_back({digit.loop, std::abs(coef * digit.weight),
+                     std::abs(coef) * (range.max - range.min)});
+    }
+  std::erase_if(out, [](const Stride& s) { return s.span == 0; });
+  std::ranges::sort(out, {}, &Stride::weight);
+  return out;
+}
+
+// The guard of exactly these loops keeps their sum below its extent.
+std::int64_t guarded(const BlockPlan& block, std::span<const Stride> strides, std::int64_t span) {
+  for (const Iter& iter : block.iters) {
+    if (!iter.guard || iter.digits.size() != strides.size()) continue;
+    const bool same = std::ranges::all_of(iter.digits, [&](const LoopDigit& digit) {
+      return std::ranges::count(strides, digit.loop, &Stride::loop) == 1;
+    });
+    const std::int64_t least = std::ranges::min(iter.digits, {}, &LoopDigit::weight).weight;
+    if (same && least > 0)
+      span = std::min(span, (iter.extent - 1) * (strides.front().weight / least));
+  }
+  return span;
+}
+
+// True if different iterations of the bound loops write different coordinates: no digit of one of
+// them reaches as far as the next larger one.
+bool writes_apart(const BlockPlan& block, const std::vector<Stride>& strides,
+                  const std::vector<LoopId>& bound) {
+  std::int64_t below = 0;
+  for (std::size_t i = 0; i < strides.size(); ++i) {
+    const auto here = std::span(strides).first(i + 1);
+    const bool concerned = std::ranges::any_of(
+        here, [&](const Stride& s) { return std::ranges::count(bound, s.loop) > 0; });
+    if (concerned && strides[i].weight <= below) return false;
+    below = guarded(block, here, below + strides[i].span);
+  }
+  return true;
+}
+
+// True if what the block writes tells the iterations of the loop apart: the digits of it that occur
+// there make up the whole of it.
+bool tells_iterations(const Plan& plan, BlockId id, LoopId loop) {
+  std::vector<LoopDigit> digits;
+  for (const ir::Affine& row : plan.nest.blocks[id].index)
+    for (const auto& [iter, coef] : row.terms)
+      for (const LoopDigit& digit : plan.blocks[id].iters[iter].digits)
+        if (digit.loop == loop && coef * digit.weight != 0) digits.push_back(digit);
+  std::ranges::sort(digits, {}, &LoopDigit::div);
+  std::int64_t told = 1;  // of the remainders by so much
+  for (const LoopDigit& digit : digits) {
+    if (digit.div > told) return false;
+    told = std::max(told, digit.mod == 0 ? plan.sized.extent(loop) : digit.div * digit.mod);
+  }
+  return told >= plan.sized.extent(loop);
+}
+
+}  // namespace
+
+// Steps let a loop repeat what another iteration writes alike; at the same time they must not.
+void Emitter::check_writes(BlockId id, const std::vector<LoopId>& bound) const {
+  const ir::Block& block = nest_.blocks[id];
+  if (!plan_.blocks[id].live || plan_.in_parallel(nest_.buffers[block.writes].at)) return;
+  const bool told = std::ranges::all_of(
+      bound, [&](LoopId loop) { return tells_iterations(plan_, id, loop); });
+  const bool apart = std::ranges::all_of(block.index, [&](const ir::Affine& row) {
+    return writes_apart(plan_.blocks[id], strides_of(plan_, plan_.blocks[id], row), bound);
+  });
+  if (told && apart) return;
+  refuse(ErrorKind::kUnsupported,
+         "block {} writes elements of {} several times in loops that are bound: bind others",
+         block.name, nest_.buffers[block.writes].name);
+}
+
+flat::Grid Emitter::grid_of(const std::vector<LoopId>& loops) {
+  flat::Grid grid;
+  std::int64_t items = 1;
+  for (const LoopId l : loops) {
+    const std::int64_t count = sized_.extent(l);
+    shared_[l] = new_var(nest_.loops[l].name, {0, count - 1});
+    axis_of(grid, nest_.loops[l].kind) = {count, shared_[l]};
+    if (nest_.loops[l].kind >= ir::LoopKind::kThreadX) items *= count;
+  }
+  if (items > plan_.grids->most_items)
+    refuse(ErrorKind::kIllegalSchedule,
+           "the loops bound to threadIdx make groups of {} work items; the device takes {}", items,
+           plan_.grids->most_items);
+  return grid;
+}
+
+flat::Program Emitter::run_on_grids() {
+  std::vector<KernelPart> parts;
+  for (const ir::Item& item : nest_.root) {
+    const bool prepared = std::ranges::all_of(plan_.blocks_of(item), [&](BlockId id) {
+      return plan_.prepared[nest_.blocks[id].writes] != 0;
+    });
+    const std::vector<LoopId> bound = bound_loops_of(item);
+    // What is not bound joins the kernel of one point before it.
+    const auto last = std::ranges::find_if(
+        parts.rbegin(), parts.rend(), [&](const KernelPart& p) { return p.prepared == prepared; });
+    if (!bound.empty() || last == parts.rend() || last->bound) {
+      parts.push_back({prepared, !bound.empty(), grid_of(bound), {}});
+      code_.out = &parts.back().stmts;
+    } else {
+      code_.out = &last->stmts;
+    }
+    emit_items({item});
+  }
+  if (std::ranges::all_of(parts, &KernelPart::prepared)) parts.push_back({false, false, {}, {}});
+  add_kernels(code_.program, parts, true);
+  add_kernels(code_.program, parts, false);
+  return std::move(code_.program);
+}
+
+// The loop's variable is an index of the grid. Its iterations cannot be cut apart: where a tail or
+// padding makes some of them differ, one test further inside finds those that need no guards.
+void Emitter::emit_bound(LoopId loop) {
+  if (sized_.extent(loop) == 1)
+    return emit_static_iteration(loop, 0, parts_.pending_at(loop, 1, 0));
+  place_.bound[loop] = {Binding::Kind::kDynamic, 0, 0, 1, shared_[loop], {}};
+  derive_digits(loop);
+  emit_bound_digit(loop, 0);
+  place_.bound[loop] = {};
+}
+
+void Emitter::emit_bound_digit(LoopId loop, std::size_t digit) {
+  const auto digits = plan_.fused_digits(loop);
+  if (digit == digits.size()) return emit_body_in_domain(loop);
+  const auto [div, mod] = digits[digit];
+  const auto wanted = parts_.wanted(loop, div, mod, parts_.pending_at(loop, div, mod));
+  // Its ends may be edges; what is between them is taken to be none.
+  const std::vector<Part> interior = {{0, 1, false}};
+  emit_whole(interior, wanted, [&] { emit_bound_digit(loop, digit + 1); });
+}
+
+// Emits the body for the points at which it does something: a condition that no loop inside adds to
+// is asked once, before everything.
+void Emitter::emit_body_in_domain(LoopId loop) {
+  std::vector<BlockConstraint> decided, proven;
+  const auto blocks = place_.blocks_in_view(loop);
+  for (const auto& [div, mod] : plan_.fused_digits(loop))
+    for (const Pending& p : parts_.pending_at(loop, div, mod))
+      if (blocks.size() == 1 && !p.inner &&
+          place_.may_skip(p.block, plan_.blocks[p.block].constraints[p.constraint], loop) &&
+          std::ranges::count(decided, BlockConstraint{p.block, p.constraint}) == 0)
+        decided.emplace_back(p.block, p.constraint);
+  const flat::Expr test = parts_.test_of(decided, proven);
+  if (!test) return emit_body(loop);
+  for (const auto& [block, k] : proven) place_.proven[block][k] = 1;
+  flat::Stmt body = code_.capture([&] { emit_body(loop); });
+  for (const auto& [block, k] : proven) place_.proven[block][k] = 0;
+  code_.out->push_back(flat::if_then(test, std::move(body)));
+}
+
+}  // namespace lathe::lower

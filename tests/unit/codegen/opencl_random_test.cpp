@@ -1,0 +1,153 @@
+// Random expressions under random schedules with bound loops, run on this machine's OpenCL device,
+// against the evaluation of the expression. Without a device what cannot run is still translated.
+#include <cstdlib>
+
+#include <gtest/gtest.h>
+
+#include "compiler/codegen/opencl/codegen.h"
+#include "compiler/lower/lower.h"
+#include "compiler/lower/pipeline.h"
+#include "compiler/te/naive_nest.h"
+#include "support/bound_trace.h"
+#include "support/opencl_runner.h"
+#include "support/random_workload.h"
+#include "support/special_values.h"
+#include "unit/codegen/harness.h"
+#include "unit/interp/random_flat.h"
+
+namespace lathe {
+namespace {
+
+using testing::OpenClRunner;
+
+std::uint64_t rounds(std::uint64_t plain) {
+  const char* asked = std::getenv("LATHE_OPENCL_ROUNDS");
+  return asked ? std::strtoull(asked, nullptr, 10) : plain;
+}
+
+std::string difference(const OpenClRunner* runner, const flat::Program& p,
+                       const std::vector<interp::Tensor>& inputs,
+                       const std::vector<interp::Tensor>& want) {
+  const auto image = codegen::opencl_image(p, generic_opencl().as_opencl());
+  if (!image) return image.error().text();
+  if (runner == nullptr) return "";
+  std::vector<interp::Bytes> stored;
+  for (std::size_t i = 0; i < inputs.size(); ++i)
+    stored.push_back(interp::to_storage(p.inputs[i], inputs[i].values));
+  const auto got = runner->run(*image, stored);
+  if (!got) return got.error().text();
+  const std::string wrong = testing::difference(p, want, *got);
+  return wrong.empty() ? wrong : wrong + "\n" + image->source;
+}
+
+// Counts what was run.
+int check(const OpenClRunner* runner, std::uint64_t seed, bool special) {
+  Rng rng(seed);
+  const te::Workload workload =
+      random_workload(rng, {.dtypes = seed % 2 == 0, .max_iterations = 10'000});
+  const auto inputs =
+      special ? special_inputs(workload, rng) : interp::random_inputs(workload, rng);
+  const auto want = interp::evaluate(workload, inputs);
+  EXPECT_TRUE(want.has_value()) << want.error().text();
+  RandomSchedule s = random_schedule(workload, rng);
+  s = with_bound_loops(workload, s, rng);
+  const auto scheduled = lower::lower(ir::SizedNest(s.nest, s.knobs), generic_opencl());
+  if (!scheduled) return 0;
+  EXPECT_EQ(difference(runner, *scheduled, inputs, *want), "")
+      << "seed " << seed << "\n"
+      << describe(workload, s);
+  return 1;
+}
+
+class OpenClRandom : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    auto opened = OpenClRunner::open();
+    if (opened) runner_.emplace(std::move(*opened));
+    else why_ = opened.error().message;
+  }
+  void TearDown() override {
+    if (!runner_ && !HasFailure())
+      GTEST_SKIP() << why_ << ": programs were translated, but none was run";
+  }
+  const OpenClRunner* runner() const { return runner_ ? &*runner_ : nullptr; }
+
+ private:
+  std::optional<OpenClRunner> runner_;
+  std::string why_;
+};
+
+TEST_F(OpenClRandom, ScheduledExpressions) {
+  int ran = 0;
+  for (std::uint64_t seed = 1; seed <= rounds(30) && !HasFailure(); ++seed)
+    ran += check(runner(), seed, false);
+  EXPECT_GT(ran, 0);
+}
+
+TEST_F(OpenClRandom, SpecialValues) {
+  int ran = 0;
+  for (std::uint64_t seed = 10'001; seed <= 10'000 + rounds(20) && !HasFailure(); ++seed)
+    ran += check(runner(), seed, true);
+  EXPECT_GT(ran, 0);
+}
+
+// Every type cast to every other, also what is out of range: whole vectors and a tail.
+TEST_F(OpenClRandom, Casts) {
+  constexpr const char* kTypes[] = {"f32", "f64", "f16", "bf16", "i8", "u8", "i32", "i64", "bool"};
+  for (const char* from : kTypes) {
+    std::string text = fmt::format("X: {}[23]", from);
+    schedule::Trace trace;
+    for (const char* to : kTypes) {
+      text += fmt::format("; output Y_{0}: {0}[23]; Y_{0}[i] = {0}(X[i])", to);
+      const std::string y = fmt::format("Y_{}", to);
+      trace.push_back(schedule::Split{y + ".i", std::int64_t{4}, y + ".o", y + ".l"});
+      trace.push_back(
+          schedule::Annotate{.loop = y + ".l", .kind = ir::LoopKind::kVectorized});
+      trace.push_back(schedule::Annotate{.loop = y + ".o", .kind = ir::LoopKind::kThreadX});
+    }
+    const auto workload = te::parse_workload(text);
+    ASSERT_TRUE(workload) << workload.error().text();
+    ir::Nest nest = te::naive_nest(*workload);
+    ASSERT_TRUE(schedule::apply(nest, trace));
+    Rng rng(7);
+    const auto inputs = special_inputs(*workload, rng);
+    const auto want = interp::evaluate(*workload, inputs);
+    ASSERT_TRUE(want) << want.error().text();
+    const auto program = lower::lower(ir::SizedNest(nest, {}), generic_opencl());
+    ASSERT_TRUE(program) << program.error().text();
+    EXPECT_EQ(difference(runner(), *program, inputs, *want), "") << text;
+  }
+}
+
+// As lower::lower() makes vectors for such a device.
+bool fits(const flat::Program& p) {
+  const std::string text = print(p);
+  return text.find(" parallel") == std::string::npos && text.find("region") == std::string::npos;
+}
+
+// Flat programs of operations of all types, bit by bit; reals within a few units.
+TEST_F(OpenClRandom, FlatPrograms) {
+  int ran = 0;
+  for (std::uint64_t seed = 1; ran < static_cast<int>(rounds(20)) && !HasFailure(); ++seed) {
+    Rng rng(seed);
+    const flat::Program original = testing::random_flat(rng, {.halves = seed % 2 == 0});
+    if (!fits(original)) continue;
+    const auto inputs = testing::random_inputs(rng, original);
+    const auto p = lower::run_passes(original, generic_opencl());
+    ASSERT_TRUE(p) << p.error().text();
+    const auto want = interp::eval_flat(*p, inputs);
+    ASSERT_TRUE(want) << want.error().text();
+    const auto image = codegen::opencl_image(*p, generic_opencl().as_opencl());
+    ASSERT_TRUE(image) << image.error().text() << "\n" << print(*p);
+    ++ran;
+    if (runner() == nullptr) continue;
+    const auto got = runner()->run(*image, inputs);
+    ASSERT_TRUE(got) << "seed " << seed << ": " << got.error().text();
+    EXPECT_EQ(testing::difference(*p, *want, *got, 4), "")
+        << "seed " << seed << "\n"
+        << print(*p) << image->source;
+  }
+}
+
+}  // namespace
+}  // namespace lathe
