@@ -3,6 +3,4 @@
 #include "runtime/runner/cpu_engine.h"
 #include "runtime/runner/server.h"
 
-int main() {
-  return lathe::runner::serve_with("lathe-runner", lathe::runner::make_cpu_engine);
-}
+int main() { return lathe::runner::serve_with("lathe-runner", lathe::runner::make_cpu_engine); }

@@ -134,8 +134,8 @@ Result<Server::Reply> Server::load(Message& message) {
   if (!setup_) return fail(ErrorKind::kDataLoss, "a candidate came before its workload");
   for (const std::int64_t id : request.drop) candidates_.erase(id);
   for (const auto& border : request.outputs) LATHE_TRY_STATUS(tensor::verify(border));
-  auto candidate = LATHE_TRY(
-      engine_.open(std::move(message.fds[0]), request.inputs, request.outputs, nullptr));
+  auto candidate =
+      LATHE_TRY(engine_.open(std::move(message.fds[0]), request.inputs, request.outputs, nullptr));
   LATHE_TRY_STATUS(candidate->begin(true));
   Loaded loaded;
   const Sample first = LATHE_TRY(candidate->call(1, false));
@@ -245,8 +245,8 @@ Result<Server::Reply> Server::execute(Message& message) {
   for (const auto& border : request.inputs) LATHE_TRY_STATUS(tensor::verify(border));
   for (const auto& border : request.outputs) LATHE_TRY_STATUS(tensor::verify(border));
   if (!setup_) return fail(ErrorKind::kDataLoss, "a program came before its workload");
-  auto candidate = LATHE_TRY(engine_.open(std::move(message.fds[0]), request.inputs,
-                                          request.outputs, &message.fds[1]));
+  auto candidate = LATHE_TRY(
+      engine_.open(std::move(message.fds[0]), request.inputs, request.outputs, &message.fds[1]));
   LATHE_TRY_STATUS(candidate->begin(true));
   Executed executed;
   int calls = 1;
