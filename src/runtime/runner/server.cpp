@@ -139,7 +139,7 @@ Result<Server::Reply> Server::load(Message& message) {
   LATHE_TRY_STATUS(candidate->begin(true));
   Loaded loaded;
   const Sample first = LATHE_TRY(candidate->call(1, false));
-  loaded.first_seconds = first.wall - first.lost;
+  loaded.first_seconds = first.seconds;
   candidate->call_seconds = loaded.first_seconds / kFirstCallIsSlower;
   loaded.prepare_seconds = candidate->prepare_seconds();
   loaded.resident_bytes = candidate->resident_bytes();

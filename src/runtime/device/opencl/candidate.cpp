@@ -134,12 +134,10 @@ Status DeviceCandidate::flush() {
 
 Result<runner::Sample> DeviceCandidate::call(int calls, bool cold) {
   if (cold) LATHE_TRY_STATUS(flush());
-  if (around_.lost != nullptr) around_.lost->start();
   const DeviceTime time = LATHE_TRY(run_timed(around_.device, launches_, calls));
-  const double lost = around_.lost != nullptr ? around_.lost->since(time.wall) : 0;
-  const bool disturbed = runner::LostTime::matters(lost, time.wall);
-  const double seconds = disturbed ? std::max(0.0, time.spans - lost) : time.spans;
-  return runner::Sample{seconds / std::max(calls, 1), disturbed, time.wall, lost};
+  // Between the kernels of a first call the driver may still compile.
+  const double seconds = std::exchange(called_, true) ? time.spans : time.kernels;
+  return runner::Sample{seconds / std::max(calls, 1), false, time.wall, 0};
 }
 
 Status DeviceCandidate::warm() {

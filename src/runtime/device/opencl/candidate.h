@@ -10,7 +10,6 @@
 #include "runtime/device/opencl/program.h"
 #include "runtime/device/opencl/tensors.h"
 #include "runtime/device/opencl/timed.h"
-#include "runtime/runner/clock.h"
 #include "runtime/runner/engine.h"
 
 namespace lathe::opencl {
@@ -19,7 +18,6 @@ namespace lathe::opencl {
 struct Surroundings {
   Device& device;
   const BinaryCache& cache;
-  runner::LostTime* lost;   // of a device that is a processor; else null
   GuardedMemory& flushed;   // what is written to throw other data out of the device's caches
   std::int64_t most_bytes;  // of a candidate's constants and scratch; 0: any number
 };
@@ -67,6 +65,7 @@ class DeviceCandidate final : public runner::Runnable {
   std::vector<BoundLaunch> launches_;
   std::vector<std::byte> output_;  // the one that was read last
   double prepare_seconds_ = 0;
+  bool called_ = false;
 };
 
 }  // namespace lathe::opencl

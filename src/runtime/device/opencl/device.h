@@ -43,6 +43,8 @@ class Device {
   Status expect_after(Code code, const std::string& what);
   // Waits for all that was given to the queue, as expect_after().
   Status finish(const std::string& what);
+  // Numbers from 1, each once: what tells memories apart.
+  int next_number() { return ++number_; }
   // The device no longer works for this process.
   bool lost() const { return lost_; }
   void set_lost() { lost_ = true; }
@@ -56,6 +58,7 @@ class Device {
   Owned<Context> context_;
   Owned<Queue> queue_;
   bool lost_ = false;
+  int number_ = 0;
 };
 
 }  // namespace lathe::opencl

@@ -2,7 +2,6 @@
 
 #include <sys/stat.h>
 
-#include <optional>
 #include <utility>
 
 #include "runtime/device/opencl/candidate.h"
@@ -41,8 +40,7 @@ class OpenclEngine final : public runner::Engine {
       own = std::make_unique<Tensors>();
       LATHE_TRY_STATUS(own->read(*device_, inputs, own_inputs->get()));
     }
-    const Surroundings around{*device_, options_.cache, lost_ ? &*lost_ : nullptr, flushed_,
-                              most_bytes_};
+    const Surroundings around{*device_, options_.cache, flushed_, most_bytes_};
     return DeviceCandidate::open(around, LATHE_TRY(read_image(code)), inputs, outputs, *tensors_,
                                  std::move(own));
   }
@@ -58,8 +56,6 @@ class OpenclEngine final : public runner::Engine {
   Status open_device() {
     auto device = LATHE_TRY(Device::open(options_.device, options_.library));
     auto sentinel = LATHE_TRY(DeviceSentinel::make(*device, options_.cache));
-    // The driver has started its threads by now.
-    if (device->facts().kind == "cpu") lost_.emplace(device->facts().compute_units + 1);
     device_ = std::move(device);
     sentinel_ = std::move(sentinel);
     return {};
@@ -68,7 +64,6 @@ class OpenclEngine final : public runner::Engine {
   EngineOptions options_;
   std::unique_ptr<Device> device_;
   std::unique_ptr<DeviceSentinel> sentinel_;
-  std::optional<runner::LostTime> lost_;
   GuardedMemory flushed_;
   std::unique_ptr<Tensors> tensors_;
   std::int64_t most_bytes_ = 0;

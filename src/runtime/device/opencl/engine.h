@@ -21,7 +21,9 @@ struct EngineOptions {
 //
 // Outputs and scratch are shared by all candidates. A checked series also fails with kRun where an
 // input or the constants are no longer what they were. Times are spans by the device's clock
-// (timed.h); where the device is a processor, calls that the scheduler disturbed are told as such.
+// (timed.h). Nobody tells what others took of a device meanwhile, so no sample counts as disturbed:
+// the sentinel, which runs on the device, shows it. That holds for a processor under OpenCL, too,
+// whose driver's threads compete with each other.
 std::unique_ptr<runner::Engine> make_engine(EngineOptions options);
 
 }  // namespace lathe::opencl

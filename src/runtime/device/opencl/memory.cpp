@@ -6,10 +6,12 @@
 namespace lathe::opencl {
 namespace {
 
-// 0xfffd is a NaN of f16 and bf16, and two or four of them are one of f32 and f64.
-std::vector<std::byte> make_zone() {
+// Words of 16 bits from 0xffc0 to 0xfffe: each is a quiet NaN of f16 and bf16, and two or four of
+// them are one of f32 and f64.
+std::vector<std::byte> make_zone(int number) {
+  constexpr int kPatterns = 63;
   std::vector<std::byte> zone(kZone, std::byte{0xff});
-  for (std::size_t i = 0; i < zone.size(); i += 2) zone[i] = std::byte{0xfd};
+  for (std::size_t i = 0; i < zone.size(); i += 2) zone[i] = std::byte(0xc0 + number % kPatterns);
   return zone;
 }
 
@@ -29,6 +31,7 @@ Status GuardedMemory::resize(Device& device, std::string_view name, std::int64_t
   const Api& api = device.api();
   device_ = &device;
   name_ = name;
+  if (number_ == 0) number_ = device.next_number();
   if (whole_ && part_ && bytes == bytes_) return {};
   Code code = 0;
   if (!whole_ || bytes > capacity_) {
@@ -69,7 +72,7 @@ Status GuardedMemory::read_part(std::int64_t offset, std::span<std::byte> bytes)
 }
 
 Status GuardedMemory::fill() {
-  const auto zone = make_zone();
+  const auto zone = make_zone(number_);
   LATHE_TRY_STATUS(write_part(0, zone));
   LATHE_TRY_STATUS(write_part(kZone + bytes_, zone));
   if (bytes_ == 0) return {};
@@ -91,7 +94,7 @@ Status GuardedMemory::read(void* to) const {
 }
 
 Status GuardedMemory::check_zones() const {
-  const auto zone = make_zone();
+  const auto zone = make_zone(number_);
   std::vector<std::byte> got(zone.size());
   LATHE_TRY_STATUS(read_part(0, got));
   if (got != zone)

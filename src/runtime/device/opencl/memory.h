@@ -1,9 +1,10 @@
 // Memory of a device for one tensor or area, between zones that nothing may touch.
 //
 // A driver has no pages without access to offer, so a write out of bounds is noticed afterwards:
-// the zones hold a pattern that reads as NaN in every float type and that arithmetic does not give.
-// What a kernel has not written itself reads as NaN, too, by other bits. A write beyond the zones
-// is not noticed here; it may crash the process, or the device.
+// the zones hold a pattern that reads as NaN in every float type. Arithmetic keeps the bits of a
+// NaN that it was given, so every memory has a pattern of its own: what was read in another's zone
+// and written here is noticed, too. What a kernel has not written itself reads as NaN by other
+// bits. A write beyond the zones is not noticed here; it may crash the process, or the device.
 #pragma once
 
 #include <cstddef>
@@ -45,6 +46,7 @@ class GuardedMemory {
   std::string name_;
   Owned<Buffer> whole_, part_;  // zone, capacity, zone; and what lies between the zones
   std::int64_t capacity_ = 0, bytes_ = 0;
+  int number_ = 0;  // the device's, of the pattern
 };
 
 }  // namespace lathe::opencl

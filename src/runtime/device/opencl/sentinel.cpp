@@ -8,14 +8,14 @@
 namespace lathe::opencl {
 namespace {
 
-constexpr int kGroups = 16, kItems = 32;
+constexpr int kGroups = 4, kItems = 8;
 constexpr int kRuns = 3;
 // Eight chains of products of four: a processor's vectors are busy, too.
 constexpr const char* kSentinelSource = R"(
 __kernel void sentinel(__global float4* out) {
   float4 a[8];
   for (int c = 0; c < 8; ++c) a[c] = (float4)(c + (int)get_global_id(0));
-  for (int i = 0; i < 512; ++i)
+  for (int i = 0; i < 2048; ++i)
     for (int c = 0; c < 8; ++c) a[c] = a[c] * 0.5f + 1.0f;
   float4 sum = (float4)(0);
   for (int c = 0; c < 8; ++c) sum += a[c];
