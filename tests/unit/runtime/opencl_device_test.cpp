@@ -6,6 +6,7 @@
 #include "base/file.h"
 #include "base/helper_path.h"
 #include "base/subprocess.h"
+#include "runtime/device/opencl/devices.h"
 #include "runtime/device/opencl/memory.h"
 #include "unit/runtime/opencl.h"
 
@@ -80,6 +81,26 @@ TEST(OpenclDevices, AreMissingWhereThereIsNoPlatform) {
   const std::string errors = told({"OCL_ICD_VENDORS=/nowhere"});
   EXPECT_TRUE(errors.starts_with("OpenCL has no platform on this machine; install")) << errors;
   EXPECT_TRUE(told({"LATHE_OPENCL_LIBRARY=libnone.so"}).contains("install ocl-icd-libopencl1"));
+}
+
+TEST_F(OpenclTest, TheHelperTellsTheSameDevices) {
+  const auto devices = ask_for_devices();
+  ASSERT_TRUE(devices) << devices.error().text();
+  EXPECT_EQ(devices->facts, *list_devices());
+  EXPECT_EQ(devices->facts[devices->chosen], device_->facts());
+  ::setenv("LATHE_OPENCL_DEVICE", "nothing that is", 1);
+  const auto none = ask_for_devices();
+  ::unsetenv("LATHE_OPENCL_DEVICE");
+  ASSERT_FALSE(none);
+  EXPECT_EQ(none.error().kind, ErrorKind::kNotFound);
+  EXPECT_TRUE(none.error().message.starts_with("no device of OpenCL is called nothing that is"));
+}
+
+TEST(OpenclDevices, ThatAreNotThereAreNotChosen) {
+  Devices devices{{Facts{}}, 0};
+  EXPECT_TRUE(devices_from_json(to_json(devices)));
+  devices.chosen = 1;
+  EXPECT_FALSE(devices_from_json(to_json(devices)));
 }
 
 TEST_F(OpenclTest, FactsAreSound) {

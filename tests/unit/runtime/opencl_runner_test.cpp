@@ -57,10 +57,10 @@ TEST_F(OpenclTest, ACrashIsToldAndTheNextProcessIsWhole) {
     Image image = make_image(kSum);
     image.source.replace(image.source.find("c[i]"), 4, "c[i + 4000000000L]");
     const auto loaded = process->load(image);
+    // A GPU may also take it for a write beyond all that it knows of, and go on.
     if (device_->facts().kind == "cpu") {
       ASSERT_FALSE(loaded);
-      EXPECT_EQ(loaded.error().kind == ErrorKind::kRun || loaded.error().kind == ErrorKind::kIo,
-                true)
+      EXPECT_TRUE(loaded.error().message.starts_with("the candidate crashed with SIGSEGV"))
           << loaded.error().text();
     }
   }

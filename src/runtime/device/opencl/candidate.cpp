@@ -113,8 +113,10 @@ Status DeviceCandidate::begin(bool checked) {
     LATHE_TRY_STATUS(
         tensors_.outputs[o].resize(device, "output " + outputs_[o].name, outputs_[o].bytes()));
   LATHE_TRY_STATUS(tensors_.scratch.resize(device, "scratch", image_.scratch_bytes));
-  launches_ =
-      LATHE_TRY(program_->bind(image_.run, [&](const Argument& a) { return buffer_of(a); }));
+  // Others may have made the shared memory larger, which moves it.
+  const auto buffers = [&](const Argument& a) { return buffer_of(a); };
+  if (launches_.empty()) launches_ = LATHE_TRY(program_->bind(image_.run, buffers));
+  else LATHE_TRY_STATUS(program_->rebind(image_.run, buffers, launches_));
   if (!checked) return {};
   for (std::size_t o = 0; o < outputs_.size(); ++o) LATHE_TRY_STATUS(tensors_.outputs[o].fill());
   return tensors_.scratch.fill();

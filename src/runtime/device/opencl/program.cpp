@@ -180,28 +180,34 @@ Result<Owned<Kernel>> Program::kernel_of(const Launch& launch) const {
   return kernel;
 }
 
-Result<std::vector<BoundLaunch>> Program::bind(
-    const std::vector<Launch>& launches,
-    const std::function<Owned<Buffer>(const Argument&)>& buffer_of) const {
+Result<std::vector<BoundLaunch>> Program::bind(const std::vector<Launch>& launches,
+                                               const BufferOf& buffer_of) const {
   std::vector<BoundLaunch> bound;
   for (const Launch& launch : launches) {
-    BoundLaunch one{launch.kernel, LATHE_TRY(kernel_of(launch)), {}, {}, {}};
-    for (const Argument& argument : launch.arguments) {
-      one.arguments.push_back(buffer_of(argument));
-      const Buffer buffer = one.arguments.back().get();
-      const auto index = static_cast<Number>(one.arguments.size() - 1);
-      LATHE_TRY_STATUS(device_.expect(
-          device_.api().SetKernelArg(one.kernel.get(), index, sizeof buffer,
-                                     static_cast<const void*>(&buffer)),
-          fmt::format("the kernel {} does not take argument {}", launch.kernel, index)));
-    }
+    BoundLaunch one{launch.kernel, LATHE_TRY(kernel_of(launch)), {}, {}};
     for (std::size_t d = 0; d < 3; ++d) {
       one.group[d] = static_cast<std::size_t>(launch.items[d]);
       one.items[d] = static_cast<std::size_t>(launch.groups[d]) * one.group[d];
     }
     bound.push_back(std::move(one));
   }
+  LATHE_TRY_STATUS(rebind(launches, buffer_of, bound));
   return bound;
+}
+
+Status Program::rebind(const std::vector<Launch>& launches, const BufferOf& buffer_of,
+                       std::vector<BoundLaunch>& bound) const {
+  for (std::size_t i = 0; i < launches.size(); ++i)
+    for (std::size_t a = 0; a < launches[i].arguments.size(); ++a) {
+      const Owned<Buffer> owned = buffer_of(launches[i].arguments[a]);
+      const Buffer buffer = owned.get();
+      const Code code =
+          device_.api().SetKernelArg(bound[i].kernel.get(), static_cast<Number>(a), sizeof buffer,
+                                     static_cast<const void*>(&buffer));
+      LATHE_TRY_STATUS(device_.expect(
+          code, fmt::format("the kernel {} does not take argument {}", bound[i].name, a)));
+    }
+  return {};
 }
 
 }  // namespace lathe::opencl

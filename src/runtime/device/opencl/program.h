@@ -23,22 +23,24 @@ Status check_fits(const Image& image, const Facts& device);
 struct BoundLaunch {
   std::string name;
   Owned<Kernel> kernel;
-  std::vector<Owned<Buffer>> arguments;  // held while the kernel may run
-  std::array<std::size_t, 3> items{};    // of the whole grid
+  std::array<std::size_t, 3> items{};  // of the whole grid
   std::array<std::size_t, 3> group{};
 };
+using BufferOf = std::function<Owned<Buffer>(const Argument&)>;
 
 class Program {
  public:
   // Builds it, or takes it from the cache. kBuild: the compiler refused, with the first line that
   // it said and where the others are. kUnsupported: as check_fits, or for what only the compiler
-  // could tell, as the registers of a kernel.
+  // could tell, as the registers of a kernel. kRun: a launch has other arguments than its kernel.
   static Result<std::unique_ptr<Program>> build(Device& device, const Image& image,
                                                 const BinaryCache& cache);
-  // The launches with these buffers. kRun: a kernel takes other arguments than its launch has.
-  Result<std::vector<BoundLaunch>> bind(
-      const std::vector<Launch>& launches,
-      const std::function<Owned<Buffer>(const Argument&)>& buffer_of) const;
+  // The launches with these buffers, which must stay as long as a launch may run.
+  Result<std::vector<BoundLaunch>> bind(const std::vector<Launch>& launches,
+                                        const BufferOf& buffer_of) const;
+  // Gives launches of bind() other buffers.
+  Status rebind(const std::vector<Launch>& launches, const BufferOf& buffer_of,
+                std::vector<BoundLaunch>& bound) const;
   bool from_cache() const { return from_cache_; }
 
  private:
