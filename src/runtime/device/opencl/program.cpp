@@ -154,10 +154,10 @@ std::string Program::binary() const {
 Result<Owned<Kernel>> Program::kernel_of(const Launch& launch) const {
   const Api& api = device_.api();
   Code code = 0;
-  const Owned<Kernel> kernel(api.CreateKernel(built_.get(), launch.kernel.c_str(), &code),
-                             [release = api.ReleaseKernel](Kernel k) {
-                               if (k != nullptr) release(k);
-                             });
+  Owned<Kernel> kernel(api.CreateKernel(built_.get(), launch.kernel.c_str(), &code),
+                       [release = api.ReleaseKernel](Kernel k) {
+                         if (k != nullptr) release(k);
+                       });
   LATHE_TRY_STATUS(device_.expect(code, "the program has no kernel " + launch.kernel));
   Number arguments = 0;
   api.GetKernelInfo(kernel.get(), kArgumentCount, sizeof arguments, &arguments, nullptr);
@@ -202,7 +202,7 @@ Status Program::rebind(const std::vector<Launch>& launches, const BufferOf& buff
       const Owned<Buffer> owned = buffer_of(launches[i].arguments[a]);
       const Buffer buffer = owned.get();
       const Code code =
-          device_.api().SetKernelArg(bound[i].kernel.get(), static_cast<Number>(a), sizeof buffer,
+          device_.api().SetKernelArg(bound[i].kernel.get(), static_cast<Number>(a), sizeof(Buffer),
                                      static_cast<const void*>(&buffer));
       LATHE_TRY_STATUS(device_.expect(
           code, fmt::format("the kernel {} does not take argument {}", bound[i].name, a)));
