@@ -20,7 +20,8 @@ Result<flat::Program> lower(const ir::SizedNest& nest, const Target& target, con
     if (!loop.dead && loop.intrinsic != ir::IntrinsicId::kNone)
       LATHE_TRY_STATUS(check_has(target, row_of(loop.intrinsic)));
   const ir::Nest essential = analysis::essential(nest);
-  return run_passes(LATHE_TRY(expand(ir::SizedNest(essential, {}), limits, grids_of(target))), target);
+  return run_passes(LATHE_TRY(expand(ir::SizedNest(essential, {}), limits, grids_of(target))),
+                    target);
 }
 
 }  // namespace lathe::lower

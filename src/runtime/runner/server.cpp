@@ -1,20 +1,22 @@
 #include "runtime/runner/server.h"
 
-#include <sched.h>
-#include <sys/mman.h>
-#include <sys/resource.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/prctl.h>
 #include <time.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cmath>
+#include <cstdio>
 #include <cstring>
-#include <fstream>
 #include <new>
 #include <span>
 #include <utility>
 
 #include "runtime/runner/check.h"
+#include "runtime/runner/clock.h"
+#include "runtime/runner/crash.h"
 
 namespace lathe::runner {
 namespace {
@@ -50,14 +52,6 @@ Status write_all(int file, const std::byte* data, std::int64_t bytes, std::int64
   return {};
 }
 
-void keep_to(std::span<const int> cpus) {
-  if (cpus.empty()) return;
-  cpu_set_t set;
-  CPU_ZERO(&set);
-  for (const int cpu : cpus) CPU_SET(cpu, &set);
-  ::sched_setaffinity(0, sizeof set, &set);  // a container may refuse: then it is not pinned
-}
-
 // How many calls of `call` seconds each take as long as a sample should.
 int calls_for(double call, double sample) {
   return static_cast<int>(std::clamp(std::ceil(sample / std::max(call, 1e-9)), 1.0, 1e6));
@@ -82,6 +76,10 @@ void Server::serve() {
     } catch (const std::bad_alloc&) {
       reply = fail(ErrorKind::kOutOfMemory, "the runner has no memory left");
     }
+    if (!engine_.usable()) {
+      if (!reply) std::fprintf(stderr, "%s\n", reply.error().text().c_str());
+      return;
+    }
     if (!channel_.send(reply ? *reply : encode(reply.error()))) return;
   }
 }
@@ -97,50 +95,18 @@ Result<Server::Reply> Server::answer(Message& message) {
   }
 }
 
-void Server::use_threads(int threads, const std::vector<int>& cpus, bool pinned) {
-  if (pool_ && threads == threads_ && cpus == cpus_ && pinned == pinned_) return;
-  pool_.reset();
-  pinned_ = pinned;
-  const bool pins = pinned && static_cast<int>(cpus.size()) >= threads;
-  keep_to(pinned && !cpus.empty() ? std::span(cpus).first(1) : std::span(cpus));
-  pool_ = std::make_unique<pool::Pool>(
-      pool::Options{.threads = threads, .cpus = pins ? cpus.data() : nullptr});
-  threads_ = threads;
-  cpus_ = cpus;
-  pool_->threads_now();  // starts those whose time is watched
-  lost_ = std::make_unique<LostTime>(threads);
-}
-
-Status Server::limit_memory([[maybe_unused]] std::int64_t bytes) {
-#if !defined(__SANITIZE_ADDRESS__) && \
-    !defined(__SANITIZE_THREAD__)  // sanitizers reserve terabytes of address space
-  std::ifstream statm("/proc/self/statm");
-  std::int64_t pages = 0;
-  rlimit limit{};
-  if (!(statm >> pages) || ::getrlimit(RLIMIT_AS, &limit) != 0) return {};
-  const auto wanted = static_cast<rlim_t>(pages * ::sysconf(_SC_PAGESIZE) + bytes);
-  limit.rlim_cur = bytes <= 0 ? limit.rlim_max : std::min(wanted, limit.rlim_max);
-  if (::setrlimit(RLIMIT_AS, &limit) != 0)
-    return fail(ErrorKind::kIo, "cannot limit the runner's memory: {}", std::strerror(errno));
-#endif
-  return {};
-}
-
 Result<Server::Reply> Server::set_up(Message& message) {
   LATHE_TRY_STATUS(same_count(message.fds.size(), 1));
   candidates_.clear();
   reference_.reset();
-  setup_ = LATHE_TRY(decode<RunnerSetup>(message));
-  LATHE_TRY_STATUS(limit_memory(0));
-  for (const auto& border : setup_.inputs) LATHE_TRY_STATUS(tensor::verify(border));
-  for (const auto& border : setup_.outputs) LATHE_TRY_STATUS(tensor::verify(border));
-  if (setup_.shift < 0 || setup_.shift % 16 != 0 || setup_.shift > kLargestShift)
-    return fail(ErrorKind::kDataLoss, "tensors cannot be shifted by {} bytes", setup_.shift);
-  inputs_ = LATHE_TRY(read_inputs(setup_.inputs, message.fds[0].get(), setup_.shift));
-  use_threads(setup_.threads, setup_.cpus, setup_.pinned);
-  std::int64_t outputs = 0;
-  for (const auto& border : setup_.outputs) outputs += 20 * border.elements() + 8 * border.bytes();
-  if (setup_.memory_bytes > 0) LATHE_TRY_STATUS(limit_memory(setup_.memory_bytes + outputs));
+  setup_.reset();
+  RunnerSetup setup = LATHE_TRY(decode<RunnerSetup>(message));
+  for (const auto& border : setup.inputs) LATHE_TRY_STATUS(tensor::verify(border));
+  for (const auto& border : setup.outputs) LATHE_TRY_STATUS(tensor::verify(border));
+  if (setup.shift < 0 || setup.shift % 16 != 0 || setup.shift > kLargestShift)
+    return fail(ErrorKind::kDataLoss, "tensors cannot be shifted by {} bytes", setup.shift);
+  LATHE_TRY_STATUS(engine_.set_up(setup, message.fds[0].get()));
+  setup_ = std::move(setup);
   return encode(Ready{});
 }
 
@@ -148,8 +114,9 @@ Result<Server::Reply> Server::set_reference(Message& message) {
   LATHE_TRY_STATUS(same_count(message.fds.size(), 1));
   Reference reference;
   reference.max_error = LATHE_TRY(decode<ReferenceInfo>(message)).max_error;
+  if (!setup_) return fail(ErrorKind::kDataLoss, "a reference came before its workload");
   std::int64_t offset = 0;
-  for (const auto& border : setup_.outputs) {
+  for (const auto& border : setup_->outputs) {
     const auto elements = static_cast<std::size_t>(border.elements());
     std::vector<double> values(elements), bounds(elements);
     LATHE_TRY_STATUS(read_doubles(message.fds[0].get(), offset, values));
@@ -164,49 +131,38 @@ Result<Server::Reply> Server::set_reference(Message& message) {
 Result<Server::Reply> Server::load(Message& message) {
   LATHE_TRY_STATUS(same_count(message.fds.size(), 1));
   const Load request = LATHE_TRY(decode<Load>(message));
-  if (!pool_) return fail(ErrorKind::kDataLoss, "a candidate came before its workload");
+  if (!setup_) return fail(ErrorKind::kDataLoss, "a candidate came before its workload");
   for (const std::int64_t id : request.drop) candidates_.erase(id);
   for (const auto& border : request.outputs) LATHE_TRY_STATUS(tensor::verify(border));
-  auto candidate = LATHE_TRY(
-      Candidate::open(std::move(message.fds[0]), request.inputs, request.outputs, inputs_, *pool_));
-  LATHE_TRY_STATUS(candidate->bind(scratch_));
-  LATHE_TRY_STATUS(set_guarded(*candidate, true));
-  candidate->fill_scratch(scratch_);
+  auto candidate =
+      LATHE_TRY(engine_.open(std::move(message.fds[0]), request.inputs, request.outputs, nullptr));
+  LATHE_TRY_STATUS(candidate->begin(true));
   Loaded loaded;
-  lost_->start();
-  const double start = now_seconds();
-  candidate->run();
-  const double wall = now_seconds() - start;
-  loaded.first_seconds = wall - lost_->since(wall);
+  const Sample first = LATHE_TRY(candidate->call(1, false));
+  loaded.first_seconds = first.seconds;
   candidate->call_seconds = loaded.first_seconds / kFirstCallIsSlower;
   loaded.prepare_seconds = candidate->prepare_seconds();
   loaded.resident_bytes = candidate->resident_bytes();
-  if (const auto damage = candidate->damage(scratch_))
-    return fail(ErrorKind::kRun, "the candidate wrote out of bounds: {}", *damage);
-  if (request.check) LATHE_TRY_STATUS(check(*candidate, loaded));
+  LATHE_TRY_STATUS(candidate->check_memory());
+  if (request.check) LATHE_TRY_STATUS(check(*candidate, request.outputs, loaded));
   candidates_[request.id] = std::move(candidate);
   return encode(loaded);
 }
 
-Status Server::set_guarded(Candidate& candidate, bool guarded) {
-  for (GuardedBuffer& buffer : inputs_.data) LATHE_TRY_STATUS(buffer.set_guarded(guarded));
-  return candidate.set_guarded(scratch_, guarded);
-}
-
-Status Server::check(Candidate& candidate, Loaded& loaded) {
+Status Server::check(Runnable& candidate, const std::vector<tensor::Border>& outputs,
+                     Loaded& loaded) {
   if (!reference_) return fail(ErrorKind::kDataLoss, "a candidate came before its reference");
-  const auto& outputs = candidate.outputs();
-  if (outputs.size() != setup_.outputs.size())
+  if (outputs.size() != setup_->outputs.size())
     return fail(ErrorKind::kRun, "the candidate has {} outputs, the workload {}", outputs.size(),
-                setup_.outputs.size());
+                setup_->outputs.size());
   std::vector<Comparison> comparisons;
   std::vector<std::vector<std::byte>> unpacked(outputs.size());
   for (std::size_t o = 0; o < outputs.size(); ++o) {
     const tensor::Border& border = outputs[o];
-    if (border.shape != setup_.outputs[o].shape || border.dtype != setup_.outputs[o].dtype)
+    if (border.shape != setup_->outputs[o].shape || border.dtype != setup_->outputs[o].dtype)
       return fail_at(border.name, ErrorKind::kRun,
                      "the candidate's output differs from the workload's");
-    const void* got = scratch_.outputs[o].data();
+    const void* got = LATHE_TRY(candidate.output(o));
     if (!tensor::is_plain(border)) {
       unpacked[o].resize(static_cast<std::size_t>(border.elements() * size_of(border.dtype)));
       tensor::unpack(border, got, unpacked[o].data());
@@ -218,29 +174,18 @@ Status Server::check(Candidate& candidate, Loaded& loaded) {
   return {};
 }
 
-Server::Sample Server::time_sample(Candidate& candidate, int calls, bool cold) {
-  if (cold) candidate.flush(scratch_);
-  lost_->start();
-  const double start = now_seconds();
-  for (int i = 0; i < calls; ++i) candidate.run();
-  const double wall = now_seconds() - start;
-  const double lost = lost_->since(wall);
-  const bool disturbed = LostTime::matters(lost, wall);
-  return {(disturbed ? wall - lost : wall) / calls, disturbed, wall, lost};
-}
-
 // Runs the candidate until it is warm. Returns how many calls a sample takes.
-int Server::warm_up(Candidate& candidate, const VisitRequest& request) {
+Result<int> Server::warm_up(Runnable& candidate, const VisitRequest& request) {
   const double least = request.min_sample_seconds;
   if (!request.cold && candidate.call_seconds >= std::max(kLongCall, least)) {
-    candidate.warm(scratch_);
+    LATHE_TRY_STATUS(candidate.warm());
     return 1;
   }
   // Fills page tables, trains branch prediction, and gives an estimate that is often too long.
-  const double first = time_sample(candidate, 1, request.cold).seconds;
+  const double first = LATHE_TRY(candidate.call(1, request.cold)).seconds;
   if (request.cold || first >= least) return 1;
-  return calls_for(std::min(first, time_sample(candidate, calls_for(first, least), false).seconds),
-                   least);
+  const double second = LATHE_TRY(candidate.call(calls_for(first, least), false)).seconds;
+  return calls_for(std::min(first, second), least);
 }
 
 void Server::keep(const Sample& sample, Visited& visited) {
@@ -250,34 +195,23 @@ void Server::keep(const Sample& sample, Visited& visited) {
 }
 
 // As a program calls it now and then: threads are asleep, clocks and caches at rest.
-Visited Server::visit_after_pauses(Candidate& candidate, const VisitRequest& request) {
+Result<Visited> Server::visit_after_pauses(Runnable& candidate, const VisitRequest& request) {
   Visited visited;
   const timespec pause{static_cast<time_t>(request.pause_seconds),
                        static_cast<long>(1e9 * std::fmod(request.pause_seconds, 1))};
-  candidate.run();
+  LATHE_TRY(candidate.call(1, false));
   for (int i = 0; i < std::min(request.pauses, static_cast<int>(kMostSamples)); ++i) {
     ::nanosleep(&pause, nullptr);
-    visited.seconds.push_back(time_sample(candidate, 1, request.cold).wall);
+    visited.seconds.push_back(LATHE_TRY(candidate.call(1, request.cold)).wall);
   }
   return visited;
 }
 
-Result<Server::Reply> Server::visit(const Message& message) {
-  const VisitRequest request = LATHE_TRY(decode<VisitRequest>(message));
-  const auto found = candidates_.find(request.id);
-  if (found == candidates_.end())
-    return fail(ErrorKind::kDataLoss, "candidate {} is not loaded", request.id);
-  Candidate& candidate = *found->second;
-  LATHE_TRY_STATUS(candidate.bind(scratch_));
-  LATHE_TRY_STATUS(set_guarded(candidate, false));
-  if (request.pause_seconds > 0) return encode(visit_after_pauses(candidate, request));
-  Visited visited;
-  visited.sentinel_before = sentinel_.run();
-  visited.calls = warm_up(candidate, request);
+Status Server::take_samples(Runnable& candidate, const VisitRequest& request, Visited& visited) {
   double disturbed = 0;  // part of the time since `start`
   const double start = now_seconds();
   for (double now = start; visited.seconds.size() + visited.disturbed.size() < kMostSamples;) {
-    const Sample sample = time_sample(candidate, visited.calls, request.cold);
+    const Sample sample = LATHE_TRY(candidate.call(visited.calls, request.cold));
     const double before = std::exchange(now, now_seconds());
     keep(sample, visited);
     candidate.call_seconds = sample.seconds;
@@ -286,7 +220,22 @@ Result<Server::Reply> Server::visit(const Message& message) {
                         now - start >= kPatience * request.min_seconds;
     if (enough || (request.drop_above > 0 && sample.seconds > request.drop_above)) break;
   }
-  visited.sentinel_after = sentinel_.run();
+  return {};
+}
+
+Result<Server::Reply> Server::visit(const Message& message) {
+  const VisitRequest request = LATHE_TRY(decode<VisitRequest>(message));
+  const auto found = candidates_.find(request.id);
+  if (found == candidates_.end())
+    return fail(ErrorKind::kDataLoss, "candidate {} is not loaded", request.id);
+  Runnable& candidate = *found->second;
+  LATHE_TRY_STATUS(candidate.begin(false));
+  if (request.pause_seconds > 0) return encode(LATHE_TRY(visit_after_pauses(candidate, request)));
+  Visited visited;
+  visited.sentinel_before = engine_.sentinel();
+  visited.calls = LATHE_TRY(warm_up(candidate, request));
+  LATHE_TRY_STATUS(take_samples(candidate, request, visited));
+  visited.sentinel_after = engine_.sentinel();
   return encode(visited);
 }
 
@@ -295,28 +244,37 @@ Result<Server::Reply> Server::execute(Message& message) {
   const Execute request = LATHE_TRY(decode<Execute>(message));
   for (const auto& border : request.inputs) LATHE_TRY_STATUS(tensor::verify(border));
   for (const auto& border : request.outputs) LATHE_TRY_STATUS(tensor::verify(border));
-  const Inputs inputs = LATHE_TRY(read_inputs(request.inputs, message.fds[1].get()));
-  if (!pool_) return fail(ErrorKind::kDataLoss, "a program came before its workload");
+  if (!setup_) return fail(ErrorKind::kDataLoss, "a program came before its workload");
   auto candidate = LATHE_TRY(
-      Candidate::open(std::move(message.fds[0]), request.inputs, request.outputs, inputs, *pool_));
-  Scratch scratch;
-  LATHE_TRY_STATUS(candidate->bind(scratch));
-  candidate->fill_scratch(scratch);
+      engine_.open(std::move(message.fds[0]), request.inputs, request.outputs, &message.fds[1]));
+  LATHE_TRY_STATUS(candidate->begin(true));
   Executed executed;
   int calls = 1;
   for (int i = 0; i < std::max(1, request.repeats); ++i) {
-    if (request.cold) candidate->flush(scratch);
-    const double start = now_seconds();
-    for (int call = 0; call < calls; ++call) candidate->run();
-    const double seconds = (now_seconds() - start) / calls;
+    const double seconds = LATHE_TRY(candidate->call(calls, request.cold)).wall / calls;
     executed.seconds.push_back(seconds);
     if (i == 0 && !request.cold) calls = calls_for(seconds, request.min_sample_seconds);
   }
   const auto offsets = file_offsets(request.outputs);
   for (std::size_t o = 0; o < request.outputs.size(); ++o)
-    LATHE_TRY_STATUS(write_all(message.fds[2].get(), scratch.outputs[o].data(),
+    LATHE_TRY_STATUS(write_all(message.fds[2].get(), LATHE_TRY(candidate->output(o)),
                                request.outputs[o].bytes(), offsets[o]));
   return encode(executed);
+}
+
+int serve_with(const char* program, const std::function<std::unique_ptr<Engine>()>& make) {
+  if (::fcntl(kChannelFd, F_GETFD) < 0) {
+    std::fprintf(stderr, "%s is started by lathe and has no use of its own\n", program);
+    return 2;
+  }
+  ::fcntl(kChannelFd, F_SETFD, FD_CLOEXEC);
+  ::prctl(PR_SET_PDEATHSIG, SIGKILL);  // so that a busy candidate does not outlive its tuner
+  ::signal(SIGINT, SIG_IGN);           // the tuner handles Ctrl-C
+  install_crash_handlers(kChannelFd);
+  Channel channel(Fd(kChannelFd), Patience::kEndless);
+  const auto engine = make();
+  Server(channel, *engine).serve();
+  return engine->usable() ? 0 : 1;
 }
 
 }  // namespace lathe::runner

@@ -1,21 +1,20 @@
 // Answers the tuner's requests.
 #pragma once
 
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
 
-#include "runtime/pool/pool.h"
-#include "runtime/runner/candidate.h"
-#include "runtime/runner/clock.h"
+#include "runtime/runner/engine.h"
 #include "runtime/runner/protocol.h"
 
 namespace lathe::runner {
 
 class Server {
  public:
-  explicit Server(Channel& channel) : channel_(channel) {}
-  // Answers until the tuner closes its end.
+  Server(Channel& channel, Engine& engine) : channel_(channel), engine_(engine) {}
+  // Answers until the tuner closes its end, or the engine is no longer usable.
   void serve();
 
  private:
@@ -28,36 +27,26 @@ class Server {
   Result<Reply> visit(const Message& message);
   Result<Reply> execute(Message& message);
 
-  Status check(Candidate& candidate, Loaded& loaded);
-  Status set_guarded(Candidate& candidate, bool guarded);  // the pages next to all that it touches
-  void use_threads(int threads, const std::vector<int>& cpus, bool pinned);
-  struct Sample {
-    double seconds = 0;  // of one call, without lost time
-    bool disturbed = false;
-    double wall = 0, lost = 0;  // of all its calls
-  };
-  Sample time_sample(Candidate& candidate, int calls, bool cold);
+  Status check(Runnable& candidate, const std::vector<tensor::Border>& outputs, Loaded& loaded);
   static void keep(const Sample& sample, Visited& visited);
-  Visited visit_after_pauses(Candidate& candidate, const VisitRequest& request);
-  int warm_up(Candidate& candidate, const VisitRequest& request);
-  Status limit_memory(std::int64_t bytes);
+  static Result<Visited> visit_after_pauses(Runnable& candidate, const VisitRequest& request);
+  static Result<int> warm_up(Runnable& candidate, const VisitRequest& request);
+  static Status take_samples(Runnable& candidate, const VisitRequest& request, Visited& visited);
 
   Channel& channel_;
-  RunnerSetup setup_;
-  Inputs inputs_;
+  Engine& engine_;
+  std::optional<RunnerSetup> setup_;
   struct Reference {
     std::vector<std::vector<double>> values, bounds;  // one entry for each output
     double max_error = 0;
   };
   std::optional<Reference> reference_;
-  std::unique_ptr<pool::Pool> pool_;
-  int threads_ = 0;
-  std::unique_ptr<LostTime> lost_;  // of the pool's threads
-  std::vector<int> cpus_;
-  bool pinned_ = true;
-  Scratch scratch_;
-  std::map<std::int64_t, std::unique_ptr<Candidate>> candidates_;
-  Sentinel sentinel_;
+  std::map<std::int64_t, std::unique_ptr<Runnable>> candidates_;
 };
+
+// What the main function of a runner does: serves the tuner that started this process over the
+// inherited descriptor, and dies with it. Returns the exit status; `make` makes the engine once it
+// is clear that there is a tuner. `program` is its name.
+int serve_with(const char* program, const std::function<std::unique_ptr<Engine>()>& make);
 
 }  // namespace lathe::runner

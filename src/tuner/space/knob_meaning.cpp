@@ -4,6 +4,7 @@
 
 #include "compiler/te/algorithms.h"
 #include "tuner/space/rules/cpu.h"
+#include "tuner/space/rules/opencl/opencl.h"
 
 namespace lathe::space {
 namespace {
@@ -15,7 +16,9 @@ std::string algorithm_meaning() {
 }
 
 std::string own_meaning(std::string_view name) {
-  return name == "algorithm" ? algorithm_meaning() : std::string(cpu_meaning(name));
+  if (name == "algorithm") return algorithm_meaning();
+  const std::string_view of_cpu = cpu_meaning(name);
+  return std::string(of_cpu.empty() ? opencl_meaning(name) : of_cpu);
 }
 
 bool take(std::string_view& name, std::string_view prefix) {

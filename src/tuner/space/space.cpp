@@ -8,6 +8,7 @@
 #include "tuner/space/forms.h"
 #include "tuner/space/impl.h"
 #include "tuner/space/rules/cpu.h"
+#include "tuner/space/rules/opencl/opencl.h"
 
 namespace lathe::space {
 
@@ -372,9 +373,15 @@ struct Rules {
   Result<Derived> (*derive)(const te::Workload& workload, const Target& target, Flavour flavour);
 };
 constexpr Rules kRules[] = {
-    {DeviceKind::kCpu, [](const te::Workload& workload, const Target& target, Flavour flavour) {
+    {DeviceKind::kCpu,
+     [](const te::Workload& workload, const Target& target, Flavour flavour) {
        return derive_for_cpu(workload, target.as_cpu(), flavour);
-     }}};
+     }},
+    {DeviceKind::kOpenCl,
+     [](const te::Workload& workload, const Target& target, Flavour flavour) {
+       return derive_for_opencl(workload, target.as_opencl(), flavour);
+     }},
+};
 
 }  // namespace
 

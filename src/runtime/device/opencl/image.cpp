@@ -1,5 +1,8 @@
 #include "runtime/device/opencl/image.h"
 
+#include <stdexcept>
+#include <utility>
+
 #include "base/json.h"
 
 namespace lathe::opencl {
@@ -23,17 +26,45 @@ Json json_of(const std::vector<Launch>& launches) {
   return out;
 }
 
+// JSON's library would round a fraction, and a number that is too large is undefined for it.
+std::int64_t whole_number(const Json& json) {
+  const bool whole = json.is_number_unsigned()
+                         ? std::in_range<std::int64_t>(json.get<std::uint64_t>())
+                         : json.is_number_integer();
+  if (!whole) throw std::invalid_argument("a number is not whole, or too large");
+  return json.get<std::int64_t>();
+}
+
+std::int64_t size_from(const Json& json) {
+  const std::int64_t size = whole_number(json);
+  if (size < 0) throw std::invalid_argument("a size is negative");
+  return size;
+}
+
+std::vector<std::int64_t> sizes_from(const Json& json) {
+  std::vector<std::int64_t> out;
+  for (const Json& size : json) out.push_back(size_from(size));
+  return out;
+}
+
+std::array<std::int64_t, 3> grid_from(const Json& json) {
+  if (json.size() != 3) throw std::invalid_argument("a grid has not three dimensions");
+  return {whole_number(json.at(0)), whole_number(json.at(1)), whole_number(json.at(2))};
+}
+
 Argument argument_from(const Json& json) {
   const auto name = json.at(0).get<std::string>();
+  const std::int64_t position = size_from(json.at(1));
+  if (!std::in_range<int>(position)) throw std::invalid_argument("a position is too large");
   for (int area = 0; area < 4; ++area)
-    if (name == kAreas[area]) return {static_cast<Area>(area), json.at(1).get<int>()};
+    if (name == kAreas[area]) return {static_cast<Area>(area), static_cast<int>(position)};
   throw std::invalid_argument("there is no area " + name);
 }
 
 std::vector<Launch> launches_from(const Json& json) {
   std::vector<Launch> out;
   for (const Json& each : json) {
-    Launch launch{each.at("kernel"), {}, each.at("groups"), each.at("items")};
+    Launch launch{each.at("kernel"), {}, grid_from(each.at("groups")), grid_from(each.at("items"))};
     for (const Json& argument : each.at("arguments"))
       launch.arguments.push_back(argument_from(argument));
     out.push_back(std::move(launch));
@@ -77,18 +108,21 @@ std::vector<std::byte> bytes_of(const Image& image) {
 }
 
 Result<Image> image_from(std::span<const std::byte> bytes) {
+  const auto parsed = parse_json({reinterpret_cast<const char*>(bytes.data()), bytes.size()});
+  if (!parsed)
+    return fail(ErrorKind::kInvalidArgument, "this is no image of an OpenCL program: {}",
+                parsed.error().message);
+  const Json& json = *parsed;
   Image image;
   try {
-    const Json json = Json::parse(reinterpret_cast<const char*>(bytes.data()),
-                                  reinterpret_cast<const char*>(bytes.data()) + bytes.size());
     image = {json.at("source"),
              json.at("options"),
              json.at("extensions"),
-             json.at("inputs"),
-             json.at("outputs"),
-             json.at("constant_bytes"),
-             json.at("scratch_bytes"),
-             json.at("local_bytes"),
+             sizes_from(json.at("inputs")),
+             sizes_from(json.at("outputs")),
+             size_from(json.at("constant_bytes")),
+             size_from(json.at("scratch_bytes")),
+             size_from(json.at("local_bytes")),
              launches_from(json.at("prepare")),
              launches_from(json.at("run"))};
   } catch (const std::exception& error) {

@@ -1,7 +1,5 @@
 #include "tuner/space/rules/cpu.h"
 
-#include <algorithm>
-
 #include "tuner/space/rules/compose.h"
 #include "tuner/space/rules/cook_toom/cook_toom.h"
 #include "tuner/space/rules/cpu_context.h"
@@ -14,7 +12,7 @@
 namespace lathe::space {
 namespace {
 
-constexpr Rule<CpuContext> kRules[] = {
+constexpr Rule<CpuContext> kCpuRules[] = {
     {Place::kMainSum, offer_strassen, strassen_meanings},
     {Place::kMainSum, offer_cook_toom, cook_toom_meanings},
     {Place::kMainSum, offer_matrices, matrix_meanings},
@@ -29,18 +27,11 @@ Result<Derived> derive_for_cpu(const te::Workload& workload, const CpuTarget& ta
                                Flavour flavour, double streamed) {
   CpuContext context{workload, target, flavour, nullptr, streamed};
   Derived direct = LATHE_TRY(derive_tiles(context));
-  return compose(std::move(direct), std::span<const Rule<CpuContext>>(kRules), context);
+  return compose(std::move(direct), std::span<const Rule<CpuContext>>(kCpuRules), context);
 }
 
 std::string_view cpu_meaning(std::string_view knob) {
-  const auto in = [&](std::span<const Meaning> meanings) -> std::string_view {
-    const auto found = std::ranges::find(meanings, knob, &Meaning::knob);
-    return found == meanings.end() ? "" : found->text;
-  };
-  if (const auto own = in(tile_meanings()); !own.empty()) return own;
-  for (const Rule<CpuContext>& rule : kRules)
-    if (const auto own = in(rule.meanings()); !own.empty()) return own;
-  return "";
+  return meaning_in(tile_meanings(), std::span<const Rule<CpuContext>>(kCpuRules), knob);
 }
 
 }  // namespace lathe::space

@@ -3,6 +3,7 @@
 // ones before it have made. compose.h puts them together to a space.
 #pragma once
 
+#include <algorithm>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -95,6 +96,20 @@ struct Rule {
   Result<std::unique_ptr<Alternatives>> (*offer)(const Context& context);
   std::span<const Meaning> (*meanings)();  // of the knobs of its own
 };
+
+// What the knob means by the first of these that has it; empty: none has it.
+template <class Context>
+std::string_view meaning_in(std::span<const Meaning> first, std::span<const Rule<Context>> rules,
+                            std::string_view knob) {
+  const auto in = [&](std::span<const Meaning> meanings) -> std::string_view {
+    const auto found = std::ranges::find(meanings, knob, &Meaning::knob);
+    return found == meanings.end() ? "" : found->text;
+  };
+  if (const auto own = in(first); !own.empty()) return own;
+  for (const Rule<Context>& rule : rules)
+    if (const auto own = in(rule.meanings()); !own.empty()) return own;
+  return "";
+}
 
 int number_of(const std::vector<Knob>& knobs, const std::string& name);  // -1: there is none
 

@@ -1,0 +1,275 @@
+#include "tuner/space/rules/opencl/item_space.h"
+
+#include <algorithm>
+
+#include "compiler/te/naive_nest.h"
+#include "tuner/space/rules/shared/choices.h"
+
+namespace lathe::space {
+namespace {
+
+using Values = std::vector<std::int64_t>;
+
+// Results in an item's registers at most: devices of OpenCL 1.2 do not tell how many they have.
+constexpr std::int64_t kMostResults = 64;
+// Of a stage without knobs, and where a search starts.
+constexpr std::int64_t kItemsOfGroup = 64;
+constexpr std::int64_t kPixelsAtStart = 4;
+// A sum of so many terms with so few results is cut, in parts of so many terms.
+constexpr std::int64_t kLongSum = 4096, kPart = 256;
+constexpr double kFewSums = 4096;
+
+std::int64_t at_most(const Values& values, std::int64_t most) {
+  std::int64_t best = values[0];
+  for (const std::int64_t v : values)
+    if (v <= most) best = std::max(best, v);
+  return best;
+}
+
+// Cuts the longest reduction of a stage with few results.
+void cut_sum(Prepared& prepared, const te::Workload& view, const te::Stage& stage) {
+  double results = 1;
+  const te::Iterator* longest = nullptr;
+  for (const te::Iterator& it : stage.iters) {
+    if (it.kind == te::IterKind::kSpatial) results *= static_cast<double>(it.extent);
+    else if (longest == nullptr || it.extent > longest->extent) longest = &it;
+  }
+  if (stage.reduce == ir::ReduceOp::kNone || longest == nullptr || longest->extent < kLongSum ||
+      results > kFewSums)
+    return;
+  const std::string& block = view.tensors[static_cast<std::size_t>(stage.tensor)].name;
+  const std::string loop = longest->name;
+  Prepared cut = prepared;
+  if (try_step(cut.nest, cut.steps,
+               schedule::Split{loop, kPart, loop + ".p", loop + ".q", ir::Tail::kPeel}, false) &&
+      try_step(cut.nest, cut.steps, schedule::Rfactor{block, loop + ".p", block + ".part", 0},
+               false))
+    prepared = std::move(cut);
+}
+
+}  // namespace
+
+Prepared prepare_for_grid(const te::Workload& workload, bool in_parts) {
+  Prepared prepared{te::naive_nest(workload), {}, {}};
+  inline_stages(prepared, workload);
+  merge_axes(prepared, workload);
+  prepared.view = view_of(prepared.nest, workload);
+  if (!in_parts) return prepared;
+  const te::Workload whole = prepared.view;
+  for (const te::Stage& stage : whole.stages) cut_sum(prepared, whole, stage);
+  prepared.view = view_of(prepared.nest, workload);
+  return prepared;
+}
+
+ItemProgram::ItemProgram(Prepared prepared, const OpenClTarget& target)
+    : prepared_(std::make_shared<const Prepared>(std::move(prepared))), target_(target) {
+  main_ = stage_with_axes(main_stage(prepared_->view));
+}
+
+ItemStage ItemProgram::stage_with_axes(int stage) const {
+  ItemStage out{&prepared_->view, stage, {}};
+  const std::vector<Axes> axes = classify(prepared_->view, stage);
+  if (!axes.empty()) out.axes = axes[0];
+  return out;
+}
+
+void ItemProgram::list_knobs(const std::string& prefix, std::vector<Knob>& knobs) {
+  const auto add = [&](const char* name, Values values, std::vector<std::string> labels = {}) {
+    const bool structural = !labels.empty();
+    knobs.push_back({prefix + name, std::move(values), std::move(labels), structural});
+    return static_cast<int>(knobs.size()) - 1;
+  };
+  const std::int64_t along = main_.extent(main_.axes.vector);
+  const std::int64_t p0 = main_.extent(main_.pixel(0)), p1 = main_.extent(main_.pixel(1));
+  std::vector<std::string> widths;
+  for (const std::int64_t w : up_to({1, 2, 4, 8, 16}, target_.vector_width))
+    widths.push_back(std::to_string(w));
+  Values numbers;
+  for (std::size_t i = 0; i < widths.size(); ++i) numbers.push_back(static_cast<std::int64_t>(i));
+  at_.width = add("width", std::move(numbers), std::move(widths));
+  at_.v = add("item.v", up_to({1, 2, 4}, along));
+  if (main_.pixel(0) >= 0) at_.p0 = add("item.p0", up_to({1, 2, 3, 4, 5, 6, 7, 8, 16}, p0));
+  if (main_.pixel(1) >= 0) at_.p1 = add("item.p1", up_to({1, 2, 4}, p1));
+  at_.group_x = add("group.x", up_to({1, 2, 4, 8, 16, 32, 64, 128, 256}, target_.group_items));
+  if (main_.pixel(0) >= 0)
+    at_.group_y = add("group.y", up_to({1, 2, 4, 8, 16, 32}, target_.group_items));
+  if (main_.axes.reduce >= 0)
+    at_.unroll = add("unroll.k", up_to({1, 2, 4, 8}, main_.extent(main_.axes.reduce)));
+  if (main_.axes.reduce >= 0 && !main_.axes.taps.empty())
+    at_.order =
+        add("order", {0, 1}, {label_of(ItemOrder::kTapsOutside), label_of(ItemOrder::kTapsInside)});
+}
+
+void ItemProgram::constrain(Derived& derived) const {
+  ir::Sizes& s = derived.sizes;
+  const auto size = [&](int knob) {
+    return knob < 0 ? s.constant(1)
+                    : s.knob(knob, derived.knobs[static_cast<std::size_t>(knob)].name);
+  };
+  derived.constraints.push_back({"the group has more items than the device takes",
+                                 s.mul(size(at_.group_x), size(at_.group_y)), target_.group_items});
+  const ir::SizeId tile = s.mul(size(at_.v), s.mul(size(at_.p0), size(at_.p1)));
+  derived.constraints.push_back({"an item has more results than registers",
+                                 s.mul(tile, s.constant(target_.vector_width)), kMostResults});
+}
+
+void ItemProgram::set_start(const std::vector<Knob>& knobs, Values& start) const {
+  const auto set = [&](int knob, std::int64_t most) {
+    if (knob < 0) return;
+    const auto k = static_cast<std::size_t>(knob);
+    start[k] = at_most(knobs[k].values, most);
+  };
+  const bool reuses = has_reuse(main_.get());
+  const std::int64_t along = main_.extent(main_.axes.vector);
+  const std::int64_t vectors = (along + target_.vector_width - 1) / target_.vector_width;
+  set(at_.width, std::ssize(knobs[static_cast<std::size_t>(at_.width)].values) - 1);
+  set(at_.v, 1);
+  set(at_.p0, reuses ? kPixelsAtStart : 1);
+  set(at_.p1, 1);
+  set(at_.group_x, std::min(vectors, at_.group_y < 0 ? kItemsOfGroup : kItemsOfGroup / 4));
+  set(at_.group_y, 4);
+  set(at_.unroll, 4);
+  set(at_.order, 0);
+}
+
+ItemSizes ItemProgram::sizes_of_main(const std::vector<Knob>& knobs,
+                                     std::span<const std::int64_t> values, ir::Nest& nest) const {
+  const auto size = [&](int knob) {
+    return knob < 0 ? nest.sizes.constant(1)
+                    : nest.sizes.knob(knob, knobs[static_cast<std::size_t>(knob)].name);
+  };
+  ItemSizes out;
+  const auto width = static_cast<std::size_t>(at_.width);
+  out.width = std::stoll(knobs[width].labels[static_cast<std::size_t>(values[width])]);
+  out.v = size(at_.v), out.p0 = size(at_.p0), out.p1 = size(at_.p1);
+  out.group_x = size(at_.group_x), out.group_y = size(at_.group_y);
+  out.unroll = size(at_.unroll);
+  if (at_.order >= 0)
+    out.order = static_cast<ItemOrder>(values[static_cast<std::size_t>(at_.order)]);
+  return out;
+}
+
+ItemSizes ItemProgram::fixed_sizes(const ItemStage& stage, ir::Nest& nest) const {
+  const std::int64_t along = stage.extent(stage.axes.vector);
+  const std::int64_t width =
+      at_most({1, 2, 4}, std::min<std::int64_t>(along, target_.vector_width));
+  const auto number = [&](std::int64_t value) { return nest.sizes.constant(value); };
+  const std::int64_t items =
+      std::min({(along + width - 1) / width, kItemsOfGroup, target_.group_items});
+  return {width,
+          number(1),
+          number(1),
+          number(1),
+          number(items),
+          number(1),
+          number(std::min<std::int64_t>(4, stage.extent(stage.axes.reduce)))};
+}
+
+Result<Sketch> ItemProgram::build(const std::vector<Knob>& knobs,
+                                  std::span<const std::int64_t> values) const {
+  Sketch sketch{prepared_->nest, prepared_->steps};
+  std::set<std::string> placed;
+  try {
+    put_on_grid(main_, sizes_of_main(knobs, values, sketch.nest), sketch.nest, sketch.trace,
+                placed);
+    const te::Workload& view = prepared_->view;
+    for (const bool reduce : {true, false})  // sums first: maps may follow them
+      for (int s = 0; std::cmp_less(s, view.stages.size()); ++s) {
+        const te::Stage& stage = view.stages[static_cast<std::size_t>(s)];
+        if ((stage.reduce != ir::ReduceOp::kNone) != reduce ||
+            placed.contains(view.tensors[static_cast<std::size_t>(stage.tensor)].name))
+          continue;
+        const ItemStage other = stage_with_axes(s);
+        if (other.axes.vector >= 0)  // else one item computes it
+          put_on_grid(other, fixed_sizes(other, sketch.nest), sketch.nest, sketch.trace, placed);
+      }
+  } catch (const StepRefused& refused) {
+    return fail(ErrorKind::kIllegalSchedule, "{}", refused.error.text());
+  }
+  return sketch;
+}
+
+Result<Derived> derive_items(const OpenClContext& context) {
+  const te::Workload& workload = context.workload;
+  if (workload.stages.empty())
+    return fail(ErrorKind::kInvalidArgument, "the workload computes nothing");
+  auto program = std::make_shared<ItemProgram>(prepare_for_grid(workload, false), context.target);
+  if (!program->has_axes())
+    return fail(ErrorKind::kUnsupported,
+                "{} has no axis but reductions: give it a dimension of size 1", workload.name);
+  Derived derived;
+  program->list_knobs("", derived.knobs);
+  if (context.flavour == Flavour::kDefault) program->constrain(derived);
+  Values& start = derived.starts.emplace_back();
+  for (const Knob& knob : derived.knobs) start.push_back(knob.values[0]);
+  program->set_start(derived.knobs, start);
+  derived.build = [program, knobs = derived.knobs](std::span<const std::int64_t> values) {
+    return program->build(knobs, values);
+  };
+  return derived;
+}
+
+namespace {
+
+class TreeAlternatives : public Alternatives {
+ public:
+  explicit TreeAlternatives(ItemProgram program, Flavour flavour)
+      : program_(std::move(program)), flavour_(flavour) {}
+
+  std::vector<Choice> choices(const std::vector<Knob>& before) override {
+    at_ = before.size();
+    std::vector<Knob> knobs = before;
+    knobs.push_back({"sums", {0, 1}, {"whole", "in parts"}, true});
+    program_.list_knobs("parts.", knobs);
+    return {choice_of(std::move(knobs), at_)};
+  }
+  void add_limits_and_starts(Derived& derived) override {
+    if (flavour_ == Flavour::kDefault) program_.constrain(derived);
+    knobs_ = derived.knobs;
+    Values other;
+    for (const Knob& knob : knobs_) other.push_back(knob.values[0]);
+    other[at_] = 1;
+    program_.set_start(knobs_, other);
+    derived.starts.insert(derived.starts.begin(), std::move(other));
+  }
+  Result<Sketch> build(std::span<const std::int64_t> values, const Build&) const override {
+    return program_.build(knobs_, values);
+  }
+
+ private:
+  ItemProgram program_;
+  Flavour flavour_;
+  std::vector<Knob> knobs_;  // of the space
+  std::size_t at_ = 0;       // the number of the knob
+};
+
+constexpr Meaning kItemMeanings[] = {
+    {"width", "elements of the vectors in which an item loads, computes and stores"},
+    {"item.v", "width of an item's tile along the vector axis, in vectors"},
+    {"item.p0", "height of an item's tile along the innermost pixel axis, in elements"},
+    {"item.p1", "height of an item's tile along the next pixel axis, in elements"},
+    {"group.x", "items of a work group along the vector axis"},
+    {"group.y", "items of a work group along the innermost pixel axis"},
+};
+constexpr Meaning kTreeMeanings[] = {
+    {"sums",
+     "whole: an item sums all terms of its results; in parts: a kernel sums parts of long sums, "
+     "and "
+     "another one these. Then the knobs parts.* have an effect"},
+};
+
+}  // namespace
+
+std::span<const Meaning> item_meanings() { return kItemMeanings; }
+std::span<const Meaning> tree_meanings() { return kTreeMeanings; }
+
+Result<std::unique_ptr<Alternatives>> offer_tree(const OpenClContext& context) {
+  Prepared prepared = prepare_for_grid(context.workload, true);
+  if (prepared.steps.size() == prepare_for_grid(context.workload, false).steps.size())
+    return nullptr;
+  ItemProgram program(std::move(prepared), context.target);
+  if (!program.has_axes()) return nullptr;
+  return std::make_unique<TreeAlternatives>(std::move(program), context.flavour);
+}
+
+}  // namespace lathe::space

@@ -1,0 +1,57 @@
+// The schedules of a program on a grid: knobs for the stage with most work, fixed tiles for the
+// others. Long sums with few results are cut in parts, a kernel that sums the parts and one that
+// sums these up.
+#pragma once
+
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "tuner/space/rules/opencl/item_tile.h"
+#include "tuner/space/rules/opencl/opencl_context.h"
+#include "tuner/space/rules/rule.h"
+
+namespace lathe::space {
+
+// Numbers of the knobs; -1: this program has no such knob.
+struct ItemKnobs {
+  int width = -1, v = -1, p0 = -1, p1 = -1, group_x = -1, group_y = -1, unroll = -1, order = -1;
+};
+
+// A program whose stages go on grids.
+class ItemProgram {
+ public:
+  ItemProgram(Prepared prepared, const OpenClTarget& target);
+
+  // False if its main stage has no axis but reductions.
+  bool has_axes() const { return main_.axes.vector >= 0; }
+  // Adds the knobs of the main stage, named with `prefix`, after those of before.
+  void list_knobs(const std::string& prefix, std::vector<Knob>& knobs);
+  void constrain(Derived& derived) const;
+  void set_start(const std::vector<Knob>& knobs, std::vector<std::int64_t>& start) const;
+  Result<Sketch> build(const std::vector<Knob>& knobs, std::span<const std::int64_t> values) const;
+
+ private:
+  ItemStage stage_with_axes(int stage) const;
+  ItemSizes sizes_of_main(const std::vector<Knob>& knobs, std::span<const std::int64_t> values,
+                          ir::Nest& nest) const;
+  ItemSizes fixed_sizes(const ItemStage& stage, ir::Nest& nest) const;
+
+  std::shared_ptr<const Prepared> prepared_;  // stages refer to its view
+  OpenClTarget target_;
+  ItemStage main_;
+  ItemKnobs at_;
+};
+
+// The steps with which every schedule on a grid begins. `in_parts`: long sums are cut.
+Prepared prepare_for_grid(const te::Workload& workload, bool in_parts);
+
+Result<Derived> derive_items(const OpenClContext& context);
+std::span<const Meaning> item_meanings();
+
+// Sums in parts, as a knob of the space; nothing where none is long.
+Result<std::unique_ptr<Alternatives>> offer_tree(const OpenClContext& context);
+std::span<const Meaning> tree_meanings();
+
+}  // namespace lathe::space

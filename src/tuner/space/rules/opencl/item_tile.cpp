@@ -1,0 +1,167 @@
+#include "tuner/space/rules/opencl/item_tile.h"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "tuner/space/rules/shared/consumers.h"
+
+namespace lathe::space {
+namespace {
+
+using ir::LoopKind;
+using Names = std::vector<std::string>;
+
+class ItemBuilder : private Stepper {
+ public:
+  ItemBuilder(const ItemStage& stage, const ItemSizes& sizes, ir::Nest& nest,
+              schedule::Trace& trace, std::set<std::string>& placed)
+      : Stepper(nest, trace, false),
+        of_(stage),
+        stage_(stage.get()),
+        sizes_(sizes),
+        placed_(placed),
+        name_(tensor(stage_.tensor)) {}
+
+  void run() {
+    split_axes();
+    order_loops();
+    bind_loops();
+    keep_in_registers();
+    write_out_tile();
+    fuse_consumers();
+    placed_.insert(name_);
+  }
+
+ private:
+  const std::string& tensor(int id) const {
+    return of_.view->tensors[static_cast<std::size_t>(id)].name;
+  }
+  const std::string& loop(int iter) const {
+    return stage_.iters[static_cast<std::size_t>(iter)].name;
+  }
+  ir::SizeId width() { return number(sizes_.width); }
+
+  // l into l.g of groups, l.i of items and l.t of the tile.
+  void split_in_items(const std::string& l, ir::SizeId items, ir::SizeId tile) {
+    split(l, times(items, tile), l + ".g", l + ".r");
+    split(l + ".r", tile, l + ".i", l + ".t");
+  }
+  void split_axes() {
+    const std::string& v = loop(of_.axes.vector);
+    split_in_items(v, sizes_.group_x, times(sizes_.v, width()));
+    split(v + ".t", width(), v + ".v", v + ".l");
+    if (of_.pixel(0) >= 0) split_in_items(loop(of_.pixel(0)), sizes_.group_y, sizes_.p0);
+    if (of_.pixel(1) >= 0)
+      split(loop(of_.pixel(1)), sizes_.p1, loop(of_.pixel(1)) + ".g", loop(of_.pixel(1)) + ".t");
+    if (of_.axes.reduce >= 0) {
+      const std::string& k = loop(of_.axes.reduce);
+      split(k, sizes_.unroll, k + ".s", k + ".u");
+    }
+  }
+
+  void order_loops() {
+    const std::string& v = loop(of_.axes.vector);
+    for (const int b : of_.axes.batch) far_.push_back(loop(b));
+    if (of_.pixel(1) >= 0) far_.push_back(loop(of_.pixel(1)) + ".g");
+    Names order = far_;
+    if (of_.pixel(0) >= 0) order.push_back(loop(of_.pixel(0)) + ".g");
+    order.push_back(v + ".g");
+    if (of_.pixel(0) >= 0) order.push_back(loop(of_.pixel(0)) + ".i");
+    order.push_back(v + ".i");
+    tile_loop_ = v + ".i";
+    Names taps;
+    for (const int t : of_.axes.taps) taps.push_back(loop(t));
+    const auto add_taps = [&] { order.insert(order.end(), taps.begin(), taps.end()); };
+    if (sizes_.order == ItemOrder::kTapsOutside) add_taps();
+    if (of_.axes.reduce >= 0) order.push_back(loop(of_.axes.reduce) + ".s");
+    if (sizes_.order == ItemOrder::kTapsInside) add_taps();
+    if (of_.axes.reduce >= 0) order.push_back(loop(of_.axes.reduce) + ".u");
+    if (of_.pixel(1) >= 0) order.push_back(loop(of_.pixel(1)) + ".t");
+    if (of_.pixel(0) >= 0) order.push_back(loop(of_.pixel(0)) + ".t");
+    order.push_back(v + ".v");
+    order.push_back(v + ".l");
+    step(schedule::Reorder{order});
+  }
+
+  void bind_loops() {
+    const std::string& v = loop(of_.axes.vector);
+    if (far_.size() > 1) step(schedule::Fuse{far_, name_ + ".far"});
+    if (!far_.empty()) kind(far_.size() > 1 ? name_ + ".far" : far_[0], LoopKind::kBlockZ);
+    if (of_.pixel(0) >= 0) {
+      kind(loop(of_.pixel(0)) + ".g", LoopKind::kBlockY);
+      kind(loop(of_.pixel(0)) + ".i", LoopKind::kThreadY);
+    }
+    kind(v + ".g", LoopKind::kBlockX);
+    kind(v + ".i", LoopKind::kThreadX);
+  }
+
+  // Of a reduction: the sums that are under way.
+  void keep_in_registers() {
+    if (stage_.reduce == ir::ReduceOp::kNone) return;
+    const int vector = plain_dim(written_index(stage_), of_.axes.vector);
+    if (vector < 0) return;
+    std::vector<schedule::LayoutItem> layout;
+    const auto dims = of_.view->tensors[static_cast<std::size_t>(stage_.tensor)].shape.size();
+    for (int d = 0; std::cmp_less(d, dims); ++d)
+      if (d != vector) layout.push_back({d, std::int64_t{1}});
+    layout.push_back({vector, sizes_.width});
+    layout.push_back({vector, std::int64_t{1}});
+    const std::string name = name_ + ".acc";
+    step(schedule::Cache{name_, name, tile_loop_, ir::Scope::kRegister, layout});
+    for (std::size_t i = 0; i < layout.size(); ++i)
+      kind(fmt::format("{}.d{}", name, i),
+           i + 1 == layout.size() ? LoopKind::kVectorized : LoopKind::kUnrolled);
+  }
+
+  void write_out_tile() {
+    kind(loop(of_.axes.vector) + ".l", LoopKind::kVectorized);
+    kind(loop(of_.axes.vector) + ".v", LoopKind::kUnrolled);
+    for (const std::size_t which : {0, 1})
+      if (of_.pixel(which) >= 0) kind(loop(of_.pixel(which)) + ".t", LoopKind::kUnrolled);
+    if (of_.axes.reduce >= 0) kind(loop(of_.axes.reduce) + ".u", LoopKind::kUnrolled);
+  }
+
+  // Element-wise maps of the result are computed by the item that has it.
+  void fuse_consumers() {
+    if (stage_.reduce == ir::ReduceOp::kNone) return;
+    const int vector = plain_dim(written_index(stage_), of_.axes.vector);
+    for (const te::Stage& consumer : of_.view->stages) {
+      const std::string& name = tensor(consumer.tensor);
+      if (consumer.reduce != ir::ReduceOp::kNone || placed_.contains(name)) continue;
+      const ir::BlockId id = nest_.find_block(name);
+      if (id < 0 || !maps_element_by_element(nest_, nest_.blocks[id], nest_.find_buffer(name_)))
+        continue;
+      Names loops;
+      for (const ir::BlockIter& iter : nest_.blocks[id].iters)
+        loops.push_back(name + "." + iter.name + "@" + tile_loop_);
+      if (vector < 0 || !may_step(schedule::ReverseComputeAt{name, tile_loop_})) continue;
+      placed_.insert(name);
+      const std::string lane = loops[static_cast<std::size_t>(vector)];
+      loops.erase(loops.begin() + vector);
+      split(lane, width(), lane + ".v", lane + ".l");
+      loops.push_back(lane + ".v");
+      write_out({}, loops, lane + ".l");
+    }
+  }
+
+  const ItemStage& of_;
+  const te::Stage& stage_;
+  const ItemSizes& sizes_;
+  std::set<std::string>& placed_;
+  std::string name_, tile_loop_;
+  Names far_;  // loops of groups along z
+};
+
+}  // namespace
+
+std::string label_of(ItemOrder order) {
+  return order == ItemOrder::kTapsOutside ? "taps outside" : "taps inside";
+}
+
+void put_on_grid(const ItemStage& stage, const ItemSizes& sizes, ir::Nest& nest,
+                 schedule::Trace& trace, std::set<std::string>& placed) {
+  ItemBuilder(stage, sizes, nest, trace, placed).run();
+}
+
+}  // namespace lathe::space

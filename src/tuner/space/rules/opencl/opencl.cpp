@@ -1,0 +1,35 @@
+#include "tuner/space/rules/opencl/opencl.h"
+
+#include <algorithm>
+
+#include "tuner/space/rules/compose.h"
+#include "tuner/space/rules/opencl/item_space.h"
+#include "tuner/space/rules/opencl/opencl_context.h"
+
+namespace lathe::space {
+namespace {
+
+constexpr Rule<OpenClContext> kOpenClRules[] = {
+    {Place::kDirect, offer_tree, tree_meanings},
+};
+
+}  // namespace
+
+Result<Derived> derive_for_opencl(const te::Workload& workload, const OpenClTarget& target,
+                                  Flavour flavour) {
+  const OpenClContext context{workload, target, flavour};
+  if (workload.contract.free_layout)
+    return fail(ErrorKind::kUnsupported,
+                "schedules for OpenCL keep the layouts of inputs and outputs; ask for plain ones");
+  if (!workload.contract.may_be_direct())
+    return fail_at("algorithm", ErrorKind::kInvalidArgument,
+                   "there is no {} for OpenCL yet; name direct", workload.contract.algorithm);
+  return compose(LATHE_TRY(derive_items(context)),
+                 std::span<const Rule<OpenClContext>>(kOpenClRules), context);
+}
+
+std::string_view opencl_meaning(std::string_view knob) {
+  return meaning_in(item_meanings(), std::span<const Rule<OpenClContext>>(kOpenClRules), knob);
+}
+
+}  // namespace lathe::space
