@@ -42,9 +42,9 @@ std::vector<std::vector<double>> sparse_rows(const ir::Nest& nest, const ir::Blo
 
 }  // namespace
 
-Machine machine_of(const Target& target, const Fingerprint& fingerprint) {
-  const CpuTarget& cpu = target.as_cpu();
-  const CpuFingerprint& own = fingerprint.as_cpu();
+namespace {
+
+Machine machine_of_cpu(const CpuTarget& cpu, const CpuFingerprint& own) {
   Machine m;
   if (cpu.vector_bits > 0) m.vector_bytes = cpu.vector_bits / 8;
   if (cpu.vector_registers > 0) m.registers = cpu.vector_registers;
@@ -53,6 +53,25 @@ Machine machine_of(const Target& target, const Fingerprint& fingerprint) {
   if (own.l2_bytes > 0) m.l2_bytes = static_cast<double>(own.l2_bytes);
   if (own.l3_bytes > 0) m.l3_bytes = static_cast<double>(own.l3_bytes);
   return m;
+}
+
+// One item: devices do not tell more.
+Machine machine_of_item(const OpenClTarget& device) {
+  constexpr int kRegisters = 64, kElement = 4;
+  Machine m;
+  m.vector_bytes = kElement * std::max(1, device.vector_width);
+  m.registers = kRegisters;
+  return m;
+}
+
+}  // namespace
+
+Machine machine_of(const Target& target, const Fingerprint& fingerprint) {
+  switch (target.kind()) {
+    case DeviceKind::kCpu: return machine_of_cpu(target.as_cpu(), fingerprint.as_cpu());
+    case DeviceKind::kOpenCl: return machine_of_item(target.as_opencl());
+  }
+  LATHE_CHECK(false, "a kind of device has no machine");
 }
 
 AnalyticModel::AnalyticModel(const ir::Nest& nest, const Machine& machine) : machine_(machine) {

@@ -36,7 +36,7 @@ struct Machine {
   // Bytes a cycle: from L2 the peak of Skylake in Intel's optimization reference manual, whose
   // table of caches tells of 29 that are sustained. From L3 and memory what a core gets of a
   // server's mesh and channels varies; the recorded spaces, which lie in L2, hardly tell. Of one
-  // thread alone: tuner/space/thread_costs.h tells what several leave each other.
+  // thread alone: tuner/space/costs.h tells what several leave each other.
   double l2_rate = 64, l3_rate = 20, memory_rate = 7;
   // What these figures leave out, chosen so that programs of hand-made structures come out in the
   // order of their measured times (tests/unit/model/analytic_test.cpp).
@@ -46,7 +46,7 @@ struct Machine {
   double hidden_share = 0.15;
 };
 
-// Of a processor: from the target and the fingerprint where they know, else the defaults.
+// From the target and the fingerprint where they know, else the defaults.
 Machine machine_of(const Target& target, const Fingerprint& fingerprint);
 
 // The model of one nest. Thread-safe.

@@ -96,8 +96,11 @@ void ItemProgram::list_knobs(const std::string& prefix, std::vector<Knob>& knobs
   if (main_.axes.reduce >= 0)
     at_.unroll = add("unroll.k", up_to({1, 2, 4, 8}, main_.extent(main_.axes.reduce)));
   if (main_.axes.reduce >= 0 && !main_.axes.taps.empty())
-    at_.order =
-        add("order", {0, 1}, {label_of(ItemOrder::kTapsOutside), label_of(ItemOrder::kTapsInside)});
+    at_.reduce =
+        add("reduce", {0, 1},
+            {label_of(ReduceOrder::kChannelsOutside), label_of(ReduceOrder::kTapsOutside)});
+  if (has_strided_weights(main_))
+    at_.pack = add("pack.weights", {0, 1}, {label_of(Packing::kNone), label_of(Packing::kWhole)});
 }
 
 void ItemProgram::constrain(Derived& derived) const {
@@ -129,7 +132,8 @@ void ItemProgram::set_start(const std::vector<Knob>& knobs, Values& start) const
   set(at_.group_x, std::min(vectors, at_.group_y < 0 ? kItemsOfGroup : kItemsOfGroup / 4));
   set(at_.group_y, 4);
   set(at_.unroll, 4);
-  set(at_.order, 0);
+  set(at_.reduce, 1);
+  set(at_.pack, 1);
 }
 
 ItemSizes ItemProgram::sizes_of_main(const std::vector<Knob>& knobs,
@@ -144,8 +148,11 @@ ItemSizes ItemProgram::sizes_of_main(const std::vector<Knob>& knobs,
   out.v = size(at_.v), out.p0 = size(at_.p0), out.p1 = size(at_.p1);
   out.group_x = size(at_.group_x), out.group_y = size(at_.group_y);
   out.unroll = size(at_.unroll);
-  if (at_.order >= 0)
-    out.order = static_cast<ItemOrder>(values[static_cast<std::size_t>(at_.order)]);
+  const auto chosen = [&](int knob) {
+    return knob < 0 ? 0 : values[static_cast<std::size_t>(knob)];
+  };
+  out.order = chosen(at_.reduce) == 0 ? ReduceOrder::kChannelsOutside : ReduceOrder::kTapsOutside;
+  out.weights = chosen(at_.pack) == 0 ? Packing::kNone : Packing::kWhole;
   return out;
 }
 

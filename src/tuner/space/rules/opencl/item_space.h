@@ -16,7 +16,8 @@ namespace lathe::space {
 
 // Numbers of the knobs; -1: this program has no such knob.
 struct ItemKnobs {
-  int width = -1, v = -1, p0 = -1, p1 = -1, group_x = -1, group_y = -1, unroll = -1, order = -1;
+  int width = -1, v = -1, p0 = -1, p1 = -1, group_x = -1, group_y = -1, unroll = -1;
+  int reduce = -1, pack = -1;
 };
 
 // A program whose stages go on grids.

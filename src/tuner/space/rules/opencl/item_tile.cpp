@@ -24,6 +24,7 @@ class ItemBuilder : private Stepper {
         name_(tensor(stage_.tensor)) {}
 
   void run() {
+    copy_weights();
     split_axes();
     order_loops();
     bind_loops();
@@ -41,6 +42,29 @@ class ItemBuilder : private Stepper {
     return stage_.iters[static_cast<std::size_t>(iter)].name;
   }
   ir::SizeId width() { return number(sizes_.width); }
+
+  // A copy of the whole operand in which vectors lie together: a kernel of its own.
+  void copy_weights() {
+    if (sizes_.weights == Packing::kNone) return;
+    constexpr std::int64_t kCopying = 64;  // items of a group
+    const ir::Read* read = of_.axes.weights;
+    const int along = plain_dim(read->index, of_.axes.vector);
+    std::vector<schedule::LayoutItem> layout;
+    for (int d = 0; std::cmp_less(d, read->index.size()); ++d)
+      if (d != along) layout.push_back({d, std::int64_t{1}});
+    layout.push_back({along, std::int64_t{1}});
+    const std::string name = tensor(read->tensor) + ".pack";
+    step(schedule::Cache{tensor(read->tensor), name, "", ir::Scope::kMemory, layout, name_});
+    Names far;
+    for (std::size_t i = 0; i + 1 < layout.size(); ++i)
+      far.push_back(fmt::format("{}.d{}", name, i));
+    if (far.size() > 1) step(schedule::Fuse{far, name + ".far"});
+    kind(far.size() > 1 ? name + ".far" : far[0], LoopKind::kBlockY);
+    const std::string last = fmt::format("{}.d{}", name, layout.size() - 1);
+    split(last, number(kCopying), last + ".g", last + ".i");
+    kind(last + ".g", LoopKind::kBlockX);
+    kind(last + ".i", LoopKind::kThreadX);
+  }
 
   // l into l.g of groups, l.i of items and l.t of the tile.
   void split_in_items(const std::string& l, ir::SizeId items, ir::SizeId tile) {
@@ -73,9 +97,9 @@ class ItemBuilder : private Stepper {
     Names taps;
     for (const int t : of_.axes.taps) taps.push_back(loop(t));
     const auto add_taps = [&] { order.insert(order.end(), taps.begin(), taps.end()); };
-    if (sizes_.order == ItemOrder::kTapsOutside) add_taps();
+    if (sizes_.order == ReduceOrder::kTapsOutside) add_taps();
     if (of_.axes.reduce >= 0) order.push_back(loop(of_.axes.reduce) + ".s");
-    if (sizes_.order == ItemOrder::kTapsInside) add_taps();
+    if (sizes_.order == ReduceOrder::kChannelsOutside) add_taps();
     if (of_.axes.reduce >= 0) order.push_back(loop(of_.axes.reduce) + ".u");
     if (of_.pixel(1) >= 0) order.push_back(loop(of_.pixel(1)) + ".t");
     if (of_.pixel(0) >= 0) order.push_back(loop(of_.pixel(0)) + ".t");
@@ -155,8 +179,11 @@ class ItemBuilder : private Stepper {
 
 }  // namespace
 
-std::string label_of(ItemOrder order) {
-  return order == ItemOrder::kTapsOutside ? "taps outside" : "taps inside";
+bool has_strided_weights(const ItemStage& stage) {
+  const ir::Read* read = stage.axes.weights;
+  if (read == nullptr || !has_reuse(stage.get()) || !all_plain(read->index)) return false;
+  const int along = plain_dim(read->index, stage.axes.vector);
+  return along >= 0 && std::cmp_less(along + 1, read->index.size());
 }
 
 void put_on_grid(const ItemStage& stage, const ItemSizes& sizes, ir::Nest& nest,

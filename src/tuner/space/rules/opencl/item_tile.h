@@ -12,13 +12,10 @@
 #include <vector>
 
 #include "tuner/space/rules/shared/axes.h"
+#include "tuner/space/rules/shared/choices.h"
 #include "tuner/space/rules/shared/stepper.h"
 
 namespace lathe::space {
-
-// Which of the reduction's loops are outer.
-enum class ItemOrder { kTapsOutside, kTapsInside };
-std::string label_of(ItemOrder order);  // "taps outside"
 
 // The sizes of a stage's tiles and groups: numbers, or sizes with knobs.
 struct ItemSizes {
@@ -26,7 +23,8 @@ struct ItemSizes {
   ir::SizeId v, p0, p1;    // the tile: vectors, and elements of the inner and the outer pixel axis
   ir::SizeId group_x, group_y;  // items of a group
   ir::SizeId unroll;            // steps of the reduction that are written out
-  ItemOrder order = ItemOrder::kTapsOutside;
+  ReduceOrder order = ReduceOrder::kTapsOutside;
+  Packing weights = Packing::kNone;  // of the operand that is read as vectors: none, or whole
 };
 
 // A stage with its axes; none: it has no axis but reductions.
@@ -43,6 +41,9 @@ struct ItemStage {
     return which < axes.pixels.size() ? axes.pixels[which] : -1;
   }
 };
+
+// True if vectors of the operand lie apart, so that a copy may bring them together.
+bool has_strided_weights(const ItemStage& stage);
 
 // Puts the stage on a grid, with the maps of its result that can follow it there, whose names are
 // added to `placed`. Throws StepRefused.
