@@ -8,6 +8,7 @@
 #include "compiler/lower/lower.h"
 #include "compiler/lower/pipeline.h"
 #include "compiler/te/naive_nest.h"
+#include "compiler/te/parse.h"
 #include "support/bound_trace.h"
 #include "support/opencl_runner.h"
 #include "support/random_workload.h"
