@@ -1,5 +1,5 @@
-// What is known of a device that runs OpenCL, as members of a JSON object: in stored targets, and in
-// the files that describe devices.
+// What is known of a device that runs OpenCL, as members of a JSON object: in stored targets, and
+// in the files that describe devices.
 #pragma once
 
 #include "base/json.h"

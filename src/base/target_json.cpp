@@ -29,9 +29,8 @@ Status read_derived(const Json& json, OpenClTarget& device) {
 }
 
 Json members(const OpenClFingerprint& device) {
-  return {{"platform", device.platform},
-          {"device", device.name_of_device},
-          {"driver", device.driver}};
+  return {
+      {"platform", device.platform}, {"device", device.name_of_device}, {"driver", device.driver}};
 }
 
 Json members(const CpuFingerprint& cpu) {

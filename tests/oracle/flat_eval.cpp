@@ -127,8 +127,7 @@ Status check_written(const Machine& machine, const Area& area, const flat::Borde
 
 bool has_region(const flat::Program& program) {
   return std::ranges::any_of(program.kernels, [](const flat::Kernel& kernel) {
-    return !kernel.grid.axes().empty() ||
-           (kernel.body->contents & flat::contents::kRegion) != 0;
+    return !kernel.grid.axes().empty() || (kernel.body->contents & flat::contents::kRegion) != 0;
   });
 }
 

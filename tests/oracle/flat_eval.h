@@ -16,9 +16,9 @@
 //   - two iterations of a phase that write different values to one element
 //   - an element of an output that is never written
 //   - an output that depends on the order of the iterations of parallel phases
-// The iterations of a phase, and the points of a grid, run in a seeded random order, each on a random
-// worker; then everything runs once more in the opposite order. What is said here of a phase holds
-// for a grid.
+// The iterations of a phase, and the points of a grid, run in a seeded random order, each on a
+// random worker; then everything runs once more in the opposite order. What is said here of a phase
+// holds for a grid.
 #pragma once
 
 #include <cstddef>

@@ -9,8 +9,7 @@ namespace {
 
 bool is_refused(const schedule::Step& step) {
   const auto* annotate = std::get_if<schedule::Annotate>(&step);
-  const bool parallel = annotate != nullptr &&
-                        annotate->what == schedule::Annotate::What::kKind &&
+  const bool parallel = annotate != nullptr && annotate->what == schedule::Annotate::What::kKind &&
                         annotate->kind == ir::LoopKind::kParallel;
   return parallel || std::holds_alternative<schedule::Stream>(step);
 }
@@ -21,7 +20,7 @@ class Binder {
 
   void bind_item(ir::Item item) {
     items_ = 1;
-    free_ = {ir::LoopKind::kBlockX, ir::LoopKind::kBlockY, ir::LoopKind::kBlockZ,
+    free_ = {ir::LoopKind::kBlockX,  ir::LoopKind::kBlockY,  ir::LoopKind::kBlockZ,
              ir::LoopKind::kThreadX, ir::LoopKind::kThreadY, ir::LoopKind::kThreadZ};
     while (item.kind == ir::Item::Kind::kLoop) {
       if (rng_.chance(chance_)) bind(item.id);

@@ -51,25 +51,24 @@ Result<Api> load_api() {
   void* library = dlopen("libOpenCL.so.1", RTLD_NOW | RTLD_LOCAL);
   if (library == nullptr) return fail(ErrorKind::kNotFound, "there is no libOpenCL.so.1");
   Api api{};
-  const bool whole =
-      find(library, "clGetPlatformIDs", api.platforms) &&
-      find(library, "clGetDeviceIDs", api.devices) &&
-      find(library, "clGetDeviceInfo", api.device_info) &&
-      find(library, "clCreateContext", api.context) &&
-      find(library, "clCreateCommandQueue", api.queue) &&
-      find(library, "clCreateProgramWithSource", api.program) &&
-      find(library, "clBuildProgram", api.build) &&
-      find(library, "clGetProgramBuildInfo", api.build_info) &&
-      find(library, "clCreateKernel", api.kernel) &&
-      find(library, "clSetKernelArg", api.argument) &&
-      find(library, "clCreateBuffer", api.buffer) &&
-      find(library, "clEnqueueWriteBuffer", api.write) &&
-      find(library, "clEnqueueReadBuffer", api.read) &&
-      find(library, "clEnqueueNDRangeKernel", api.launch) &&
-      find(library, "clFinish", api.finish) &&
-      find(library, "clReleaseMemObject", api.release_buffer) &&
-      find(library, "clReleaseKernel", api.release_kernel) &&
-      find(library, "clReleaseProgram", api.release_program);
+  const bool whole = find(library, "clGetPlatformIDs", api.platforms) &&
+                     find(library, "clGetDeviceIDs", api.devices) &&
+                     find(library, "clGetDeviceInfo", api.device_info) &&
+                     find(library, "clCreateContext", api.context) &&
+                     find(library, "clCreateCommandQueue", api.queue) &&
+                     find(library, "clCreateProgramWithSource", api.program) &&
+                     find(library, "clBuildProgram", api.build) &&
+                     find(library, "clGetProgramBuildInfo", api.build_info) &&
+                     find(library, "clCreateKernel", api.kernel) &&
+                     find(library, "clSetKernelArg", api.argument) &&
+                     find(library, "clCreateBuffer", api.buffer) &&
+                     find(library, "clEnqueueWriteBuffer", api.write) &&
+                     find(library, "clEnqueueReadBuffer", api.read) &&
+                     find(library, "clEnqueueNDRangeKernel", api.launch) &&
+                     find(library, "clFinish", api.finish) &&
+                     find(library, "clReleaseMemObject", api.release_buffer) &&
+                     find(library, "clReleaseKernel", api.release_kernel) &&
+                     find(library, "clReleaseProgram", api.release_program);
   if (!whole) return fail(ErrorKind::kNotFound, "libOpenCL.so.1 lacks functions");
   return api;
 }

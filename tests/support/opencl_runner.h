@@ -1,5 +1,5 @@
-// Runs images on this machine's first OpenCL device, for tests of the back end alone: it waits after
-// every launch and checks what lies behind each buffer.
+// Runs images on this machine's first OpenCL device, for tests of the back end alone: it waits
+// after every launch and checks what lies behind each buffer.
 #pragma once
 
 #include <span>

@@ -7,7 +7,7 @@ namespace lathe {
 
 driver::Backends backends() {
   static const codegen::Backend* const all[] = {&codegen::llvm_backend(),
-                                               &codegen::opencl_backend()};
+                                                &codegen::opencl_backend()};
   return all;
 }
 

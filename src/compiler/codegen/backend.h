@@ -48,8 +48,8 @@ struct Backend {
   Result<Object> (*generate)(const flat::Program& program, const Target& target,
                              const std::string& artifact);
   // What the runtime loads, the image. Of a processor it is a shared object that imports nothing:
-  // an undefined symbol is an error. `extra` are objects that are linked beside it and arguments for
-  // the linker (an artifact's runtime, "-lc").
+  // an undefined symbol is an error. `extra` are objects that are linked beside it and arguments
+  // for the linker (an artifact's runtime, "-lc").
   Result<std::vector<std::byte>> (*link)(const Object& object, const Target& target,
                                          const std::vector<std::string>& extra);
   std::span<const Listing> listings;

@@ -17,7 +17,8 @@ std::optional<Grids> grids_of(const Target& target) {
 
 Result<flat::Program> lower(const ir::SizedNest& nest, const Target& target, const Limits& limits) {
   const ir::Nest essential = analysis::essential(nest);
-  return run_passes(LATHE_TRY(expand(ir::SizedNest(essential, {}), limits, grids_of(target))), target);
+  return run_passes(LATHE_TRY(expand(ir::SizedNest(essential, {}), limits, grids_of(target))),
+                    target);
 }
 
 }  // namespace lathe::lower

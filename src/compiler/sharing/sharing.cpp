@@ -175,9 +175,10 @@ class KernelWalk {
 Result<Sharing> sharing_of(const flat::Program& program, int threads, int vector_bytes) {
   for (const flat::Kernel& kernel : program.kernels)
     if (!kernel.grid.is_single())
-      return fail(ErrorKind::kUnsupported,
-                  "kernel {} runs on a grid; how threads share work is told of processors' programs",
-                  kernel.name);
+      return fail(
+          ErrorKind::kUnsupported,
+          "kernel {} runs on a grid; how threads share work is told of processors' programs",
+          kernel.name);
   Sharing sharing{.threads = threads, .vector_bytes = vector_bytes, .kernels = {}};
   const auto add = [&](int id, bool prepares) {
     const flat::Kernel& kernel = program.kernels[static_cast<std::size_t>(id)];

@@ -28,7 +28,7 @@ struct OpenClClass {
 
 struct TargetClass {
   std::variant<CpuClass, OpenClClass> device;  // by DeviceKind
-  std::string text() const;       // "x86, 512-bit vectors"
+  std::string text() const;                    // "x86, 512-bit vectors"
   friend auto operator<=>(const TargetClass&, const TargetClass&) = default;
 };
 

@@ -32,10 +32,9 @@ std::string refusal_of(const std::string& text, const schedule::Trace& trace) {
 Annotate kind(const std::string& loop, ir::LoopKind kind) { return {.loop = loop, .kind = kind}; }
 
 constexpr const char* kProduct = "A: f32[21,7]; B: f32[7,12]; C[i,j] = sum(k) A[i,k] * B[k,j]";
-const schedule::Trace kTiled = {Split{"C.i", std::int64_t{4}, "io", "ii"},
-                                kind("io", ir::LoopKind::kBlockX),
-                                kind("ii", ir::LoopKind::kThreadX),
-                                kind("C.j", ir::LoopKind::kThreadY)};
+const schedule::Trace kTiled = {
+    Split{"C.i", std::int64_t{4}, "io", "ii"}, kind("io", ir::LoopKind::kBlockX),
+    kind("ii", ir::LoopKind::kThreadX), kind("C.j", ir::LoopKind::kThreadY)};
 
 TEST(OpenClGrid, BoundLoopsAreIndicesOfTheGridAndTailsAreGuards) {
   EXPECT_EQ(print(lowered(kProduct, kTiled)),
@@ -88,9 +87,9 @@ TEST(OpenClGrid, AGridIsPartOfTheProgram) {
 TEST(OpenClGrid, VectorsAreNoWiderThanOpenClHasThem) {
   const std::string text = "X: f32[96]; Y[i] = X[i] * 2";
   for (const std::int64_t factor : {2, 3, 4, 8, 16, 32}) {
-    const flat::Program p = lowered(text, {Split{"Y.i", factor, "io", "il"},
-                                           kind("io", ir::LoopKind::kBlockX),
-                                           kind("il", ir::LoopKind::kVectorized)});
+    const flat::Program p =
+        lowered(text, {Split{"Y.i", factor, "io", "il"}, kind("io", ir::LoopKind::kBlockX),
+                       kind("il", ir::LoopKind::kVectorized)});
     const bool vector = factor != 3 && factor <= 16;
     EXPECT_EQ(print(p).find(fmt::format(" : {}]", factor)) != std::string::npos, vector)
         << print(p);
@@ -101,19 +100,20 @@ TEST(OpenClGrid, VectorsAreNoWiderThanOpenClHasThem) {
 TEST(OpenClGrid, WhatDevicesCannotDoIsRefusedInASentence) {
   EXPECT_EQ(refusal_of(kProduct, {kind("C.i", ir::LoopKind::kParallel)}),
             "loop C.i is parallel, which is for processors; bind it to blockIdx.x or threadIdx.x");
-  EXPECT_NE(refusal_of("X: f32[9]; Y[i] = X[i] * 2", {schedule::Stream{"Y"}}).find("past a processor's caches"),
+  EXPECT_NE(refusal_of("X: f32[9]; Y[i] = X[i] * 2", {schedule::Stream{"Y"}})
+                .find("past a processor's caches"),
             std::string::npos);
   EXPECT_EQ(refusal_of("X: f32[300]; Y[i] = X[i] * 2", {kind("Y.i", ir::LoopKind::kThreadX)}),
             "the loops bound to threadIdx make groups of 300 work items; the device takes 256");
   const std::string two = "X: f32[8,6]; T[i] = sum(j) X[i,j]; Y[i,j] = X[i,j] - T[i]";
-  EXPECT_NE(refusal_of(two, {schedule::Reorder{{"Y.i", "Y.j"}}, schedule::ComputeAt{"T", "Y.i"},
-                             kind("Y.i", ir::LoopKind::kBlockX),
-                             kind("Y.j", ir::LoopKind::kThreadX)})
-                .find("block T is not inside loop Y.j, which is bound to threadIdx.x"),
-            std::string::npos);
-  const auto cpu = lower::lower(ir::SizedNest(*driver::scheduled(*te::parse_workload(kProduct),
-                                                                 kTiled), {}),
-                                *parse_target("cpu:x86-64"));
+  EXPECT_NE(
+      refusal_of(two, {schedule::Reorder{{"Y.i", "Y.j"}}, schedule::ComputeAt{"T", "Y.i"},
+                       kind("Y.i", ir::LoopKind::kBlockX), kind("Y.j", ir::LoopKind::kThreadX)})
+          .find("block T is not inside loop Y.j, which is bound to threadIdx.x"),
+      std::string::npos);
+  const auto cpu =
+      lower::lower(ir::SizedNest(*driver::scheduled(*te::parse_workload(kProduct), kTiled), {}),
+                   *parse_target("cpu:x86-64"));
   EXPECT_EQ(cpu.error().text(),
             "loop io is bound to blockIdx.x, which only GPU targets have; annotate it parallel");
 }
@@ -146,12 +146,11 @@ TEST(OpenClGrid, RandomSchedulesComputeWhatTheirExpressionsSay) {
           << flat.error().text();
       continue;
     }
-    bound += std::ranges::any_of(flat->kernels,
-                                 [](const auto& k) { return !k.grid.is_single(); });
+    bound += std::ranges::any_of(flat->kernels, [](const auto& k) { return !k.grid.is_single(); });
     ASSERT_EQ(check_flat(workload, *flat, seed), "")
         << "seed " << seed << "\n"
-        << describe(workload, s) << print(*flat) << "on a processor: "
-        << wrong_without_grid(workload, s, seed);
+        << describe(workload, s) << print(*flat)
+        << "on a processor: " << wrong_without_grid(workload, s, seed);
   }
   EXPECT_GE(bound * 2, rounds) << "most schedules should have bound loops";
 }

@@ -54,9 +54,8 @@ int check(const OpenClRunner* runner, std::uint64_t seed, bool special) {
   s = with_bound_loops(workload, s, rng);
   const auto scheduled = lower::lower(ir::SizedNest(s.nest, s.knobs), generic_opencl());
   if (!scheduled) return 0;
-  EXPECT_EQ(difference(runner, *scheduled, inputs, *want), "")
-      << "seed " << seed << "\n"
-      << describe(workload, s);
+  EXPECT_EQ(difference(runner, *scheduled, inputs, *want), "") << "seed " << seed << "\n"
+                                                               << describe(workload, s);
   return 1;
 }
 
@@ -102,8 +101,7 @@ TEST_F(OpenClRandom, Casts) {
       text += fmt::format("; output Y_{0}: {0}[23]; Y_{0}[i] = {0}(X[i])", to);
       const std::string y = fmt::format("Y_{}", to);
       trace.push_back(schedule::Split{y + ".i", std::int64_t{4}, y + ".o", y + ".l"});
-      trace.push_back(
-          schedule::Annotate{.loop = y + ".l", .kind = ir::LoopKind::kVectorized});
+      trace.push_back(schedule::Annotate{.loop = y + ".l", .kind = ir::LoopKind::kVectorized});
       trace.push_back(schedule::Annotate{.loop = y + ".o", .kind = ir::LoopKind::kThreadX});
     }
     const auto workload = te::parse_workload(text);
@@ -144,9 +142,8 @@ TEST_F(OpenClRandom, FlatPrograms) {
     if (runner() == nullptr) continue;
     const auto got = runner()->run(*image, inputs);
     ASSERT_TRUE(got) << "seed " << seed << ": " << got.error().text();
-    EXPECT_EQ(testing::difference(*p, *want, *got, 4), "")
-        << "seed " << seed << "\n"
-        << print(*p) << image->source;
+    EXPECT_EQ(testing::difference(*p, *want, *got, 4), "") << "seed " << seed << "\n"
+                                                           << print(*p) << image->source;
   }
 }
 

@@ -43,19 +43,17 @@ void lathe_run(__global const float* restrict X, __global float* restrict Y) {
 )");
   EXPECT_EQ(image.options, "-cl-std=CL1.2");
   EXPECT_EQ(image.inputs, std::vector<std::int64_t>{96});
-  const opencl::Launch launch{"lathe_run",
-                              {{opencl::Area::kInput, 0}, {opencl::Area::kOutput, 0}},
-                              {6, 1, 1},
-                              {1, 1, 1}};
+  const opencl::Launch launch{
+      "lathe_run", {{opencl::Area::kInput, 0}, {opencl::Area::kOutput, 0}}, {6, 1, 1}, {1, 1, 1}};
   EXPECT_EQ(image.run, std::vector{launch});
   EXPECT_TRUE(image.prepare.empty());
 }
 
 TEST(OpenClSource, AMaskIsAskedLaneByLane) {
   const std::string source =
-      image_of("X: f32[7]; Y[i] = X[i] * 2", {Split{"Y.i", std::int64_t{4}, "io", "il"},
-                                              kind("io", ir::LoopKind::kBlockX),
-                                              kind("il", ir::LoopKind::kVectorized)})
+      image_of("X: f32[7]; Y[i] = X[i] * 2",
+               {Split{"Y.i", std::int64_t{4}, "io", "il"}, kind("io", ir::LoopKind::kBlockX),
+                kind("il", ir::LoopKind::kVectorized)})
           .source;
   EXPECT_NE(source.find(".s3) Y["), std::string::npos) << source;
 }
@@ -70,8 +68,9 @@ TEST(OpenClSource, AreasAndLiterals) {
       << image.source;
   EXPECT_NE(image.source.find("inline float lathe_max_float(float a, float b)"), std::string::npos);
   ASSERT_EQ(image.prepare.size(), 1U);
-  EXPECT_EQ(image.prepare[0].arguments,
-            (std::vector<opencl::Argument>{{opencl::Area::kInput, 1}, {opencl::Area::kConstant, 0}}));
+  EXPECT_EQ(
+      image.prepare[0].arguments,
+      (std::vector<opencl::Argument>{{opencl::Area::kInput, 1}, {opencl::Area::kConstant, 0}}));
   EXPECT_GE(image.constant_bytes, 24);
 }
 

@@ -24,9 +24,8 @@ bool is_leaf(const Expr& e) {
 }
 
 bool is_identifier(const std::string& text) {
-  return std::ranges::all_of(text, [](char c) {
-    return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_';
-  });
+  return std::ranges::all_of(
+      text, [](char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_'; });
 }
 
 }  // namespace
@@ -179,8 +178,7 @@ void KernelWriter::write(const flat::If& n) {
 void KernelWriter::write(const flat::Let& n) {
   begin_statement({n.value});
   const std::string text = value(n.value);
-  line(fmt::format("const {} {} = {};", type({Dtype::kI64, 1}), var_name(n.var),
-                   bare(text)));
+  line(fmt::format("const {} {} = {};", type({Dtype::kI64, 1}), var_name(n.var), bare(text)));
 }
 
 void KernelWriter::write(const flat::Store& n) {

@@ -27,8 +27,8 @@ struct Types {
     flat::each_operand(*e, [&](const flat::Expr& x) { see(x); });
   }
   void see(const flat::Stmt& s) {
-    flat::each_part(*s, [&](const flat::Expr& e) { see(e); },
-                    [&](const flat::Stmt& inner) { see(inner); });
+    flat::each_part(
+        *s, [&](const flat::Expr& e) { see(e); }, [&](const flat::Stmt& inner) { see(inner); });
   }
 
  private:
@@ -45,10 +45,9 @@ std::string literal_text(const flat::Buffer& buffer, const std::string& name) {
   const std::string element = cl::storage_name(buffer.dtype);
   std::vector<std::string> values;
   for (const double value : buffer.literal)
-    values.push_back(is_float(buffer.dtype)
-                         ? c_source::real(value, buffer.dtype)
-                         : c_source::integer(static_cast<std::int64_t>(value), buffer.dtype,
-                                             element));
+    values.push_back(is_float(buffer.dtype) ? c_source::real(value, buffer.dtype)
+                                            : c_source::integer(static_cast<std::int64_t>(value),
+                                                                buffer.dtype, element));
   return fmt::format("__constant {} {}[{}] = {{{}}};\n", element, name, values.size(),
                      fmt::join(values, ", "));
 }

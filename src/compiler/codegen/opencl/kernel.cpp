@@ -18,8 +18,8 @@ bool may_wrap(const Expr& e, const flat::Binary& n) {
     const auto value = flat::splat_int(x);
     return value && (*value > kLarge || *value < -kLarge);
   };
-  return e->type.dtype != Dtype::kI64 || (e->contents & flat::contents::kData) != 0 ||
-         large(n.a) || large(n.b);
+  return e->type.dtype != Dtype::kI64 || (e->contents & flat::contents::kData) != 0 || large(n.a) ||
+         large(n.b);
 }
 
 }  // namespace
@@ -52,9 +52,8 @@ std::string OpenClKernel::fma(const Expr& e, const std::string& a, const std::st
   return combine(flat::BinaryOp::kAdd, e->type, product, c);
 }
 
-std::string OpenClKernel::select(const flat::Select& n, const Expr& e,
-                                 const std::string& condition, const std::string& then,
-                                 const std::string& otherwise) {
+std::string OpenClKernel::select(const flat::Select& n, const Expr& e, const std::string& condition,
+                                 const std::string& then, const std::string& otherwise) {
   return select_text(n.condition->type, e->type, condition, then, otherwise);
 }
 
@@ -116,7 +115,8 @@ std::string OpenClKernel::text() {
   const auto& items = kernel_.grid.items;
   const std::string declared = pointers();
   return fmt::format(
-      "__kernel __attribute__((reqd_work_group_size({}, {}, {})))\nvoid lathe_{}({}) {{\n{}{}{}{}}}\n",
+      "__kernel __attribute__((reqd_work_group_size({}, {}, {})))\nvoid lathe_{}({}) "
+      "{{\n{}{}{}{}}}\n",
       items[0].count, items[1].count, items[2].count, kernel_.name, parameters(), indices(),
       declared, registers(), body);
 }

@@ -54,7 +54,9 @@ std::vector<std::string> OpenClKernel::element_indices(const Expr& index, int la
   const std::string base = named(ramp != nullptr ? ramp->base : index);
   const std::int64_t stride = ramp != nullptr ? ramp->stride : 1;
   for (int l = 0; l < lanes; ++l)
-    out.push_back(l == 0 ? base : fmt::format("{} {} {}L", base, stride < 0 ? "-" : "+", std::abs(stride) * l));
+    out.push_back(
+        l == 0 ? base
+               : fmt::format("{} {} {}L", base, stride < 0 ? "-" : "+", std::abs(stride) * l));
   return out;
 }
 
@@ -130,8 +132,8 @@ std::string OpenClKernel::parameters() {
     if (!input && buffer.scope != Scope::kOutput) continue;
     out.push_back(fmt::format("__global {}{}* restrict {}", input ? "const " : "",
                               storage_name(buffer.dtype), buffer_name(static_cast<int>(b))));
-    arguments_.push_back({input ? opencl::Area::kInput : opencl::Area::kOutput,
-                          static_cast<int>(buffer.slot)});
+    arguments_.push_back(
+        {input ? opencl::Area::kInput : opencl::Area::kOutput, static_cast<int>(buffer.slot)});
   }
   const auto area = [&](bool used, const char* name, opencl::Area which) {
     if (!used) return;
@@ -166,9 +168,8 @@ std::string OpenClKernel::pointer_of(int id) const {
   const std::string point =
       "((get_global_id(2) * get_global_size(1) + get_global_id(1)) * get_global_size(0) + "
       "get_global_id(0))";
-  return in_area("lathe_scratch",
-                 fmt::format("{}L + {} * {}L", memory_.offset[b], point,
-                             rounded_up(buffer.size * size_of(buffer.dtype))));
+  return in_area("lathe_scratch", fmt::format("{}L + {} * {}L", memory_.offset[b], point,
+                                              rounded_up(buffer.size * size_of(buffer.dtype))));
 }
 
 std::string OpenClKernel::pointers() {

@@ -53,7 +53,8 @@ const char* symbol_of(BinaryOp op) { return flat::name_of(op); }
 std::string wrapped(const std::string& symbol, Type type, const std::string& a,
                     const std::string& b) {
   const std::string name = type_name(type), other = unsigned_name(type);
-  if (type.lanes == 1) return fmt::format("(({0})(({1}){2} {3} ({1}){4}))", name, other, a, symbol, b);
+  if (type.lanes == 1)
+    return fmt::format("(({0})(({1}){2} {3} ({1}){4}))", name, other, a, symbol, b);
   if (!is_signed(type.dtype)) return fmt::format("({} {} {})", a, symbol, b);
   return fmt::format("as_{0}(as_{1}({2}) {3} as_{1}({4}))", name, other, a, symbol, b);
 }
@@ -64,11 +65,11 @@ std::string extreme(bool least, Type type, const std::string& a, const std::stri
   const std::string name = type_name(type);
   const std::string function = fmt::format("lathe_{}_{}", least ? "min" : "max", name);
   const char* before = least ? "<" : ">";
-  const std::string body =
-      type.lanes == 1 ? fmt::format("a {} b || a != a ? a : b", before)
-                      : fmt::format("select(b, a, (a {} b) | (a != a))", before);
-  helpers[function] = fmt::format("inline {0} {1}({0} a, {0} b) {{ return {2}; }}\n", name,
-                                  function, body);
+  const std::string body = type.lanes == 1
+                               ? fmt::format("a {} b || a != a ? a : b", before)
+                               : fmt::format("select(b, a, (a {} b) | (a != a))", before);
+  helpers[function] =
+      fmt::format("inline {0} {1}({0} a, {0} b) {{ return {2}; }}\n", name, function, body);
   return fmt::format("{}({}, {})", function, c_source::bare(a), c_source::bare(b));
 }
 
@@ -199,10 +200,9 @@ std::string cast_text(Type from, Type to, const std::string& x) {
     return to.lanes == 1 ? fmt::format("(({}){})", name, x)
                          : fmt::format("convert_{}({} & 1)", name, x);
   if (is_float(from.dtype) && !is_float(to.dtype))  // NaN gives 0
-    return from.lanes == 1
-               ? fmt::format("convert_{0}_sat_rtz({1} == {1} ? {1} : 0)", name, x)
-               : fmt::format("convert_{0}_sat_rtz(select(({2})(0), {1}, {1} == {1}))", name, x,
-                             type_name(from));
+    return from.lanes == 1 ? fmt::format("convert_{0}_sat_rtz({1} == {1} ? {1} : 0)", name, x)
+                           : fmt::format("convert_{0}_sat_rtz(select(({2})(0), {1}, {1} == {1}))",
+                                         name, x, type_name(from));
   return to.lanes == 1 ? fmt::format("(({}){})", name, x) : fmt::format("convert_{}({})", name, x);
 }
 
@@ -211,8 +211,7 @@ std::string bitcast_text(Type from, Type to, const std::string& x) {
   if (size_of(from.dtype) != size_of(to.dtype))  // the bits of a half, and an i32
     return to.lanes == 1 ? fmt::format("(({}){})", name, x)
                          : fmt::format("convert_{}({})", name, x);
-  if (from.dtype == Dtype::kBool || to.dtype == Dtype::kBool)
-    return cast_text(from, to, x);
+  if (from.dtype == Dtype::kBool || to.dtype == Dtype::kBool) return cast_text(from, to, x);
   return type_name(from) == name ? x : fmt::format("as_{}({})", name, x);
 }
 

@@ -241,7 +241,7 @@ struct Axis {
 struct Grid {
   std::array<Axis, 3> groups, items;
 
-  bool is_single() const;  // one point: the kernel runs once
+  bool is_single() const;          // one point: the kernel runs once
   std::vector<Axis> axes() const;  // those with a variable: groups x, y, z, then items
 };
 
@@ -323,8 +323,8 @@ inline bool is_comparison(BinaryOp op) { return op >= BinaryOp::kLt && op <= Bin
 inline bool yields_bool(BinaryOp op) { return op >= BinaryOp::kLt && op <= BinaryOp::kOr; }
 
 // Checks that types agree, variables are defined before they are used, registers are not carried
-// between kernels or parallel iterations, buffers exist, grids have points and no regions, and every
-// kernel has its place in prepare or run.
+// between kernels or parallel iterations, buffers exist, grids have points and no regions, and
+// every kernel has its place in prepare or run.
 Status verify(const Program& program);
 
 }  // namespace lathe::flat

@@ -12,7 +12,8 @@ namespace {
 bool is_bound(const ir::Loop& loop) { return loop.kind >= ir::LoopKind::kBlockX; }
 
 flat::Axis& axis_of(flat::Grid& grid, ir::LoopKind kind) {
-  const auto number = static_cast<std::size_t>(kind) - static_cast<std::size_t>(ir::LoopKind::kBlockX);
+  const auto number =
+      static_cast<std::size_t>(kind) - static_cast<std::size_t>(ir::LoopKind::kBlockX);
   constexpr std::size_t kDirections = 3;
   return number < kDirections ? grid.groups[number] : grid.items[number - kDirections];
 }
@@ -81,8 +82,8 @@ std::vector<Stride> strides_of(const Plan& plan, const BlockPlan& block, const i
   for (const auto& [iter, coef] : row.terms)
     for (const LoopDigit& digit : block.iters[iter].digits) {
       const Range range = plan.free_range(digit);
-      out.push_back({digit.loop, std::abs(coef * digit.weight),
-                     std::abs(coef) * (range.max - range.min)});
+      out.push_back(
+          {digit.loop, std::abs(coef * digit.weight), std::abs(coef) * (range.max - range.min)});
     }
   std::erase_if(out, [](const Stride& s) { return s.span == 0; });
   std::ranges::sort(out, {}, &Stride::weight);
@@ -141,8 +142,8 @@ bool tells_iterations(const Plan& plan, BlockId id, LoopId loop) {
 void Emitter::check_writes(BlockId id, const std::vector<LoopId>& bound) const {
   const ir::Block& block = nest_.blocks[id];
   if (!plan_.blocks[id].live || plan_.in_parallel(nest_.buffers[block.writes].at)) return;
-  const bool told = std::ranges::all_of(
-      bound, [&](LoopId loop) { return tells_iterations(plan_, id, loop); });
+  const bool told =
+      std::ranges::all_of(bound, [&](LoopId loop) { return tells_iterations(plan_, id, loop); });
   const bool apart = std::ranges::all_of(block.index, [&](const ir::Affine& row) {
     return writes_apart(plan_.blocks[id], strides_of(plan_, plan_.blocks[id], row), bound);
   });

@@ -59,8 +59,7 @@ bool Plan::involves(const BlockPlan& block, const Constraint& c, LoopId loop) co
   return false;
 }
 
-Planner::Planner(const ir::SizedNest& nest, const Limits& limits,
-                 const std::optional<Grids>& grids)
+Planner::Planner(const ir::SizedNest& nest, const Limits& limits, const std::optional<Grids>& grids)
     : sized_(nest),
       nest_(*nest.nest),
       limits_(limits),

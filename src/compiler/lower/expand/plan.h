@@ -114,7 +114,7 @@ struct Plan {
   std::optional<Grids> grids;  // none: kernels run on threads, which share the work of regions
 
   bool inside(LoopId loop, LoopId ancestor) const;  // strictly
-  bool in_parallel(LoopId loop) const;  // or in one that is bound to a grid
+  bool in_parallel(LoopId loop) const;              // or in one that is bound to a grid
   bool is_cache_of(BufferId cache, BufferId buffer) const;
   bool reduces_over(BlockId block, LoopId loop) const;
   bool involves(const BlockPlan& block, const Constraint& c, LoopId loop) const;
