@@ -45,7 +45,8 @@ run on groups x: io < 6, items x: ii < 4, items y: C.j < 12 {
   if io * 4 + ii <= 20 {
     C[io * 48 + ii * 12 + C.j] = 0.0
     for C.k in 0..7 {
-      C[io * 48 + ii * 12 + C.j] = fma(A[io * 28 + ii * 7 + C.k], B[C.j + C.k * 12], C[io * 48 + ii * 12 + C.j])
+      C[io * 48 + ii * 12 + C.j] = fma(A[io * 28 + ii * 7 + C.k], B[C.j + C.k * 12], )"
+            R"(C[io * 48 + ii * 12 + C.j])
     }
   }
 }

@@ -91,6 +91,24 @@ TEST_F(OpenClRandom, SpecialValues) {
   EXPECT_GT(ran, 0);
 }
 
+// Rows that are too long for a work item's private memory lie in a slice of the scratch area.
+TEST_F(OpenClRandom, LongRowsOfEachWorkItem) {
+  const te::Workload workload = *te::parse_workload(
+      "X: f32[6,701]; T[i,j] = X[i,j] * 2; Y[i,j] = T[i,700-j] + X[i,j]");
+  ir::Nest nest = te::naive_nest(workload);
+  ASSERT_TRUE(schedule::apply(
+      nest, schedule::Trace{schedule::ComputeAt{"T", "Y.i"},
+                            schedule::Annotate{.loop = "Y.i", .kind = ir::LoopKind::kThreadX}}));
+  const auto program = lower::lower(ir::SizedNest(nest, {}), generic_opencl());
+  ASSERT_TRUE(program) << program.error().text();
+  const auto image = codegen::opencl_image(*program, generic_opencl().as_opencl());
+  ASSERT_TRUE(image) << image.error().text();
+  EXPECT_GE(image->scratch_bytes, 6 * 701 * 4);
+  Rng rng(1);
+  const auto inputs = interp::random_inputs(workload, rng);
+  EXPECT_EQ(difference(runner(), *program, inputs, *interp::evaluate(workload, inputs)), "");
+}
+
 // Every type cast to every other, also what is out of range: whole vectors and a tail.
 TEST_F(OpenClRandom, Casts) {
   constexpr const char* kTypes[] = {"f32", "f64", "f16", "bf16", "i8", "u8", "i32", "i64", "bool"};
