@@ -85,6 +85,27 @@ TEST(OpenClGrid, AGridIsPartOfTheProgram) {
   EXPECT_NE(hash(lowered(kProduct, kTiled)), hash(lowered(kProduct, other)));
 }
 
+TEST(OpenClGrid, VerifyFindsFaultsOfGrids) {
+  const auto fault = [](const auto& change) {
+    flat::Program p = lowered(kProduct, kTiled);
+    change(p.kernels[0]);
+    const Status verified = flat::verify(p);
+    return verified ? "" : verified.error().text();
+  };
+  EXPECT_EQ(fault([](flat::Kernel&) {}), "");
+  EXPECT_EQ(fault([](flat::Kernel& k) { k.grid.items[0].count = 0; }),
+            "run: a grid without points");
+  EXPECT_EQ(fault([](flat::Kernel& k) { k.grid.items[2].count = 2; }),
+            "run: a grid without a variable");
+  EXPECT_NE(
+      fault([](flat::Kernel& k) { k.grid.items[2] = k.grid.items[0]; }).find("is defined twice"),
+      std::string::npos);
+  EXPECT_NE(fault([](flat::Kernel& k) {
+              k.body = flat::parallel_for(0, flat::int_imm(0), flat::int_imm(2), k.body);
+            }).find("a parallel region inside"),
+            std::string::npos);
+}
+
 TEST(OpenClGrid, VectorsAreNoWiderThanOpenClHasThem) {
   const std::string text = "X: f32[96]; Y[i] = X[i] * 2";
   for (const std::int64_t factor : {2, 3, 4, 8, 16, 32}) {
