@@ -176,7 +176,8 @@ Result<Target> parse_opencl(std::string_view text) {
 Result<Target> parse_target(std::string_view text) {
   if (text.starts_with(kOpenCl)) return parse_opencl(text);
   if (!text.starts_with("cpu:"))
-    return fail(ErrorKind::kInvalidArgument, "unknown target \"{}\"; {}", text, kForm);
+    return fail(ErrorKind::kInvalidArgument,
+                "unknown target \"{}\"; {}; or as opencl:DEVICE, e.g. opencl:generic", text, kForm);
   CpuTarget target;
   const auto options = split(text.substr(4), ';');
   const auto words = split(options[0], ',');

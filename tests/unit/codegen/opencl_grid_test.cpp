@@ -45,7 +45,8 @@ run on groups x: io < 6, items x: ii < 4, items y: C.j < 12 {
   if io * 4 + ii <= 20 {
     C[io * 48 + ii * 12 + C.j] = 0.0
     for C.k in 0..7 {
-      C[io * 48 + ii * 12 + C.j] = fma(A[io * 28 + ii * 7 + C.k], B[C.j + C.k * 12], C[io * 48 + ii * 12 + C.j])
+      C[io * 48 + ii * 12 + C.j] = fma(A[io * 28 + ii * 7 + C.k], B[C.j + C.k * 12], )"
+            R"(C[io * 48 + ii * 12 + C.j])
     }
   }
 }
@@ -82,6 +83,27 @@ TEST(OpenClGrid, AGridIsPartOfTheProgram) {
   const schedule::Trace other = {kTiled[0], kind("io", ir::LoopKind::kBlockY), kTiled[2],
                                  kTiled[3]};
   EXPECT_NE(hash(lowered(kProduct, kTiled)), hash(lowered(kProduct, other)));
+}
+
+TEST(OpenClGrid, VerifyFindsFaultsOfGrids) {
+  const auto fault = [](const auto& change) {
+    flat::Program p = lowered(kProduct, kTiled);
+    change(p.kernels[0]);
+    const Status verified = flat::verify(p);
+    return verified ? "" : verified.error().text();
+  };
+  EXPECT_EQ(fault([](flat::Kernel&) {}), "");
+  EXPECT_EQ(fault([](flat::Kernel& k) { k.grid.items[0].count = 0; }),
+            "run: a grid without points");
+  EXPECT_EQ(fault([](flat::Kernel& k) { k.grid.items[2].count = 2; }),
+            "run: a grid without a variable");
+  EXPECT_NE(
+      fault([](flat::Kernel& k) { k.grid.items[2] = k.grid.items[0]; }).find("is defined twice"),
+      std::string::npos);
+  EXPECT_NE(fault([](flat::Kernel& k) {
+              k.body = flat::parallel_for(0, flat::int_imm(0), flat::int_imm(2), k.body);
+            }).find("a parallel region inside"),
+            std::string::npos);
 }
 
 TEST(OpenClGrid, VectorsAreNoWiderThanOpenClHasThem) {

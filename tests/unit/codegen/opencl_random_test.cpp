@@ -8,6 +8,7 @@
 #include "compiler/lower/lower.h"
 #include "compiler/lower/pipeline.h"
 #include "compiler/te/naive_nest.h"
+#include "compiler/te/parse.h"
 #include "support/bound_trace.h"
 #include "support/opencl_runner.h"
 #include "support/random_workload.h"
@@ -88,6 +89,64 @@ TEST_F(OpenClRandom, SpecialValues) {
   for (std::uint64_t seed = 10'001; seed <= 10'000 + rounds(20) && !HasFailure(); ++seed)
     ran += check(runner(), seed, true);
   EXPECT_GT(ran, 0);
+}
+
+// Groups, items, and a tile of 4 x 4 in registers for each, as spaces for devices have them.
+schedule::Trace register_tile() {
+  using schedule::Annotate, schedule::Split;
+  const auto kind = [](const char* loop, ir::LoopKind k) {
+    return Annotate{.loop = loop, .kind = k};
+  };
+  const auto four = std::int64_t{4};
+  return {
+      Split{"C.i", four, "ir", "ii"},
+      Split{"ir", four, "ib", "it"},
+      Split{"C.j", four, "jr", "jl"},
+      Split{"jr", four, "jb", "jt"},
+      schedule::Reorder{{"ib", "jb", "it", "jt", "C.k", "ii", "jl"}},
+      schedule::Cache{.buffer = "C", .name = "acc", .loop = "jt", .scope = ir::Scope::kRegister},
+      kind("acc.d0", ir::LoopKind::kUnrolled),
+      kind("acc.d1", ir::LoopKind::kVectorized),
+      kind("ii", ir::LoopKind::kUnrolled),
+      kind("jl", ir::LoopKind::kVectorized),
+      kind("ib", ir::LoopKind::kBlockY),
+      kind("jb", ir::LoopKind::kBlockX),
+      kind("it", ir::LoopKind::kThreadY),
+      kind("jt", ir::LoopKind::kThreadX)};
+}
+
+TEST_F(OpenClRandom, RegisterTilesOfProductsWithAwkwardSizes) {
+  constexpr int kSizes[][3] = {{1, 1, 1}, {17, 5, 13}, {16, 7, 32}, {31, 1, 37}, {2, 19, 3}};
+  for (const auto& [m, k, n] : kSizes) {
+    const te::Workload workload = *te::parse_workload(
+        fmt::format("A: f32[{0},{1}]; B: f32[{1},{2}]; C[i,j] = sum(k) A[i,k] * B[k,j]", m, k, n));
+    ir::Nest nest = te::naive_nest(workload);
+    ASSERT_TRUE(schedule::apply(nest, register_tile()));
+    const auto program = lower::lower(ir::SizedNest(nest, {}), generic_opencl());
+    ASSERT_TRUE(program) << program.error().text();
+    Rng rng(1);
+    const auto inputs = interp::random_inputs(workload, rng);
+    EXPECT_EQ(difference(runner(), *program, inputs, *interp::evaluate(workload, inputs)), "")
+        << m << " " << k << " " << n;
+  }
+}
+
+// Rows that are too long for a work item's private memory lie in a slice of the scratch area.
+TEST_F(OpenClRandom, LongRowsOfEachWorkItem) {
+  const te::Workload workload =
+      *te::parse_workload("X: f32[6,701]; T[i,j] = X[i,j] * 2; Y[i,j] = T[i,700-j] + X[i,j]");
+  ir::Nest nest = te::naive_nest(workload);
+  ASSERT_TRUE(schedule::apply(
+      nest, schedule::Trace{schedule::ComputeAt{"T", "Y.i"},
+                            schedule::Annotate{.loop = "Y.i", .kind = ir::LoopKind::kThreadX}}));
+  const auto program = lower::lower(ir::SizedNest(nest, {}), generic_opencl());
+  ASSERT_TRUE(program) << program.error().text();
+  const auto image = codegen::opencl_image(*program, generic_opencl().as_opencl());
+  ASSERT_TRUE(image) << image.error().text();
+  EXPECT_GE(image->scratch_bytes, 6 * 701 * 4);
+  Rng rng(1);
+  const auto inputs = interp::random_inputs(workload, rng);
+  EXPECT_EQ(difference(runner(), *program, inputs, *interp::evaluate(workload, inputs)), "");
 }
 
 // Every type cast to every other, also what is out of range: whole vectors and a tail.

@@ -38,7 +38,7 @@ TEST(OpenClSpace, LongSumsInPartsAndCopiesOfWeights) {
       "A: f32[3,9973]; S[i:3] = sum(j) A[i,j]", "A: f32[5001]; M[o:1] = max(j) A[j+0*o]",
       "A: f32[7,4099]; B: f32[9,4099]; C[i,j] = sum(k) A[i,k] * B[j,k]",
       "X: f32[2,5,9,11]; const W: f32[13,5,3,3]; Y[n:2,o:13,y:9,x:11] = "
-      "sum(c,r,s) X[n,c,y+r-1 else 0,x+s-1 else 0] * W[o,c,r,s]; Z[n,o,y,x] = max(Y[n,o,y,x], 0)"};
+      "sum(c,r,s) X[n,c,y+r-1,x+s-1 else 0] * W[o,c,r,s]; Z[n,o,y,x] = max(Y[n,o,y,x], 0)"};
   for (const std::string& text : texts)
     for (const Flavour flavour : kFlavours)
       check_space(parsed(text), generic_opencl(), flavour, 12, 3);

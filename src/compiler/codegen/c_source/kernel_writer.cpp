@@ -84,6 +84,10 @@ std::string KernelWriter::value(const Expr& e) {
   return known_[e->hash] = text;
 }
 
+std::string KernelWriter::whole(const Expr& e) {
+  return is_leaf(e) || uses_[e->hash] > 1 ? value(e) : text_of(e);
+}
+
 std::string KernelWriter::named(const Expr& e) {
   std::string text = value(e);
   if (is_leaf(e) || is_identifier(text)) return text;
@@ -177,7 +181,7 @@ void KernelWriter::write(const flat::If& n) {
 
 void KernelWriter::write(const flat::Let& n) {
   begin_statement({n.value});
-  const std::string text = value(n.value);
+  const std::string text = whole(n.value);
   line(fmt::format("const {} {} = {};", type({Dtype::kI64, 1}), var_name(n.var), bare(text)));
 }
 
@@ -189,7 +193,7 @@ void KernelWriter::write(const flat::Store& n) {
 void KernelWriter::write(const flat::RegWrite& n) {
   begin_statement({n.value});
   regs_used_[static_cast<std::size_t>(n.reg)] = 1;
-  const std::string text = value(n.value);
+  const std::string text = whole(n.value);
   line(fmt::format("r{} = {};", n.reg, bare(text)));
 }
 

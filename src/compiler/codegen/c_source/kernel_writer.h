@@ -55,6 +55,7 @@ class KernelWriter {
 
   // What dialects use.
   std::string value(const flat::Expr& e);
+  std::string whole(const flat::Expr& e);  // of a statement: it needs no name, however long it is
   std::string named(const flat::Expr& e);  // an identifier or a number
   std::string name_it(flat::Type type, const std::string& text);
   void line(const std::string& text);

@@ -98,12 +98,12 @@ void OpenClKernel::store(const flat::Store& n) {
   const auto [dtype, lanes] = n.value->type;
   const bool is_bool = dtype == Dtype::kBool;
   if (lanes == 1) {
-    const std::string index = value(n.index), stored = value(n.value);
+    const std::string index = value(n.index), stored = whole(n.value);
     const std::string text = fmt::format("{}[{}] = {};", name, bare(index), bare(stored));
     return line(n.mask ? fmt::format("if ({}) {}", bare(value(n.mask)), text) : text);
   }
   if (!n.mask && n.index->type.lanes == 1) {
-    const std::string index = value(n.index), stored = value(n.value);
+    const std::string index = value(n.index), stored = whole(n.value);
     const std::string bytes =
         is_bool ? fmt::format("convert_uchar{}({} & 1)", lanes, stored) : stored;
     return line(fmt::format("vstore{}({}, 0, {} + {});", lanes, bare(bytes), name, index));
