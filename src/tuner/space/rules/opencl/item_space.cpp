@@ -103,7 +103,7 @@ void ItemProgram::list_knobs(const std::string& prefix, std::vector<Knob>& knobs
     at_.pack = add("pack.weights", {0, 1}, {label_of(Packing::kNone), label_of(Packing::kWhole)});
 }
 
-void ItemProgram::constrain(Derived& derived) const {
+void ItemProgram::constrain(Flavour flavour, Derived& derived) const {
   ir::Sizes& s = derived.sizes;
   const auto size = [&](int knob) {
     return knob < 0 ? s.constant(1)
@@ -111,6 +111,7 @@ void ItemProgram::constrain(Derived& derived) const {
   };
   derived.constraints.push_back({"the group has more items than the device takes",
                                  s.mul(size(at_.group_x), size(at_.group_y)), target_.group_items});
+  if (flavour == Flavour::kWide) return;
   const ir::SizeId tile = s.mul(size(at_.v), s.mul(size(at_.p0), size(at_.p1)));
   derived.constraints.push_back({"an item has more results than registers",
                                  s.mul(tile, s.constant(target_.vector_width)), kMostResults});
@@ -206,7 +207,7 @@ Result<Derived> derive_items(const OpenClContext& context) {
                 "{} has no axis but reductions: give it a dimension of size 1", workload.name);
   Derived derived;
   program->list_knobs("", derived.knobs);
-  if (context.flavour == Flavour::kDefault) program->constrain(derived);
+  program->constrain(context.flavour, derived);
   Values& start = derived.starts.emplace_back();
   for (const Knob& knob : derived.knobs) start.push_back(knob.values[0]);
   program->set_start(derived.knobs, start);
@@ -231,7 +232,7 @@ class TreeAlternatives : public Alternatives {
     return {choice_of(std::move(knobs), at_)};
   }
   void add_limits_and_starts(Derived& derived) override {
-    if (flavour_ == Flavour::kDefault) program_.constrain(derived);
+    program_.constrain(flavour_, derived);
     knobs_ = derived.knobs;
     Values other;
     for (const Knob& knob : knobs_) other.push_back(knob.values[0]);
