@@ -52,8 +52,8 @@ bool Batch::finished() const {
   return std::ranges::all_of(items_, [](const auto& item) { return item->final; });
 }
 
-bool Batch::may_build() const { return session_.overlap || build_phase_; }
-bool Batch::may_measure() const { return session_.overlap || !build_phase_; }
+bool Batch::may_build() const { return session_.gate.overlap || build_phase_; }
+bool Batch::may_measure() const { return session_.gate.overlap || !build_phase_; }
 
 // Stops at fewer candidates where each takes long, so that something is measured soon.
 bool Batch::burst_built() const {
@@ -62,7 +62,7 @@ bool Batch::burst_built() const {
 }
 
 void Batch::change_phase() {
-  if (session_.overlap) return;
+  if (session_.gate.overlap) return;
   const bool before = build_phase_;
   if (build_phase_) {
     if ((burst_built() || to_build_.empty()) && building_ == 0) build_phase_ = false;
@@ -76,7 +76,7 @@ void Batch::feed() {
   change_phase();
   if (may_build())
     for (const auto& builder : session_.builders) {
-      if (to_build_.empty() || (!session_.overlap && burst_built())) break;
+      if (to_build_.empty() || (!session_.gate.overlap && burst_built())) break;
       if (builder->busy()) continue;
       Item* item = to_build_.front();
       to_build_.pop_front();
@@ -186,7 +186,7 @@ void Batch::measure_next() {
   }
   if (item == nullptr) item = take_rested(kGap);
   const bool more_to_come = !to_build_.empty() || building_ > 0;
-  if (item == nullptr && !(more_to_come && session_.overlap)) item = take_rested(0);
+  if (item == nullptr && !(more_to_come && session_.gate.overlap)) item = take_rested(0);
   if (item != nullptr) visit(*item);
 }
 
@@ -320,7 +320,7 @@ void Batch::on_visited(Item& item, Result<runner::Visited> visited) {
     item.outcome.dropped_early = true;
     return complete(item);
   }
-  const bool disturbed = session_.gate.disturbed(sentinel) || !counts;
+  const bool disturbed = session_.sentinel.disturbed(sentinel) || !counts;
   const bool repeat = disturbed && item.extra_visits < kExtraVisits && extra_visits_left_ > 0;
   if (repeat) {
     ++item.extra_visits;
@@ -331,7 +331,7 @@ void Batch::on_visited(Item& item, Result<runner::Visited> visited) {
   const bool far_behind = !disturbed && fastest > session_.options.enough_factor * best_;
   const auto& visits = item.outcome.visits;
   const bool known =
-      far_behind || agree(visits, session_.gate.normal(), session_.options.sentinel_tolerance);
+      far_behind || agree(visits, session_.sentinel.normal(), session_.options.sentinel_tolerance);
   if (known || item.quiet_visits >= session_.options.visits) return complete(item);
   to_revisit_.push_back(&item);
 }
@@ -357,7 +357,7 @@ void Batch::fail_item(Item& item, const Error& error) {
 
 void Batch::complete(Item& item) {
   item.outcome.seconds =
-      estimate(item.outcome.visits, session_.gate.normal(), session_.options.sentinel_tolerance);
+      estimate(item.outcome.visits, session_.sentinel.normal(), session_.options.sentinel_tolerance);
   best_ = std::min(best_, item.outcome.seconds);
   report(item);
 }

@@ -2,7 +2,6 @@
 #include <utility>
 
 #include "base/helper_path.h"
-#include "base/processors.h"
 #include "base/temporary_folder.h"
 #include "compiler/te/parse.h"
 #include "tuner/measure/inputs.h"
@@ -41,36 +40,20 @@ class ProcessMeasurer final : public Measurer {
   Session session_;
 };
 
-Status check_options(const Target& target, const Options& options) {
-  if (options.jobs < 1) return fail(ErrorKind::kInvalidArgument, "--jobs must be at least 1");
-  const auto cpus = static_cast<int>(allowed_processors().size());
-  const int threads = target.threads();
-  if (threads > cpus && options.visits > 0)
-    return fail(ErrorKind::kInvalidArgument,
-                "{} threads cannot be timed on {} processors; use --threads {}", threads, cpus,
-                cpus);
-  return {};
-}
-
-void place(Session& session) {
-  Places places = places_for(session.target.threads());
-  session.runner_cpus = std::move(places.timed);
-  session.other_cpus = std::move(places.others);
-}
-
 }  // namespace
 
 Result<std::unique_ptr<Measurer>> make_measurer(const te::Workload& workload, const Target& target,
                                                 const Options& options) {
-  LATHE_TRY_STATUS(check_options(target, options));
-  Session session{.workload = workload, .target = target, .options = options};
-  session.gate = SentinelGate(options.sentinel_tolerance);
+  if (options.jobs < 1) return fail(ErrorKind::kInvalidArgument, "--jobs must be at least 1");
+  const Device& device = device_of(target.kind());
+  LATHE_TRY_STATUS(device.check(target, options));
+  Session session{.workload = workload, .target = target, .options = options, .device = &device};
+  session.machine = device.fingerprint();
+  session.sentinel = SentinelGate(options.sentinel_tolerance);
   session.rng = Rng(options.seed ^ 0x6d656173757265U);
-  place(session);
-  const int threads = target.threads();
-  session.overlap = options.jobs > threads && !session.other_cpus.empty();
+  session.gate = device.gate(target, options);
   const std::string runner =
-      options.runner.empty() ? LATHE_TRY(find_helper("lathe-runner")) : options.runner;
+      options.runner.empty() ? LATHE_TRY(find_helper(device.runner)) : options.runner;
   const std::string builder =
       options.builder.empty() ? LATHE_TRY(find_helper("lathe-builder")) : options.builder;
 
@@ -78,8 +61,8 @@ Result<std::unique_ptr<Measurer>> make_measurer(const te::Workload& workload, co
   const auto borders = plain_inputs(workload);
   const runner::RunnerSetup runner_setup{.inputs = borders,
                                          .outputs = plain_outputs(workload),
-                                         .threads = threads,
-                                         .cpus = session.runner_cpus,
+                                         .threads = target.threads(),
+                                         .cpus = session.gate.timed,
                                          .memory_bytes = options.memory_bytes};
   session.runner = std::make_unique<RunnerClient>(runner, runner_setup,
                                                   LATHE_TRY(inputs_file(borders, session.inputs)));
@@ -92,10 +75,10 @@ Result<std::unique_ptr<Measurer>> make_measurer(const te::Workload& workload, co
               options.memory_bytes, cpus},
         own.known);
   };
-  const int builders = own.overlap ? options.jobs - threads : options.jobs;
-  for (int b = 0; b < builders; ++b)
-    own.builders.push_back(builder_on(own.overlap ? own.other_cpus : std::vector<int>{}));
-  if (own.overlap) own.guest = builder_on(own.runner_cpus);
+  const Gate& gate = own.gate;
+  for (int b = 0; b < gate.builders; ++b)
+    own.builders.push_back(builder_on(gate.overlap ? gate.others : std::vector<int>{}));
+  if (gate.guest) own.guest = builder_on(gate.timed);
   // They start while the caller prepares the first batch.
   for (BuilderClient* client : own.all_builders()) LATHE_TRY_STATUS(client->helper().start());
   LATHE_TRY_STATUS(own.runner->helper().start());

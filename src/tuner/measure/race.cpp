@@ -52,7 +52,7 @@ class Race {
       entrants_[i].limit = session.options.timeout_seconds;
     }
     known_ = options.known;
-    if (known_.sentinel_seconds == 0) known_.sentinel_seconds = session.gate.fastest();
+    if (known_.sentinel_seconds == 0) known_.sentinel_seconds = session.sentinel.fastest();
   }
 
   RaceOutcome run() {
@@ -86,8 +86,8 @@ class Race {
   // on it, as those of a program do. One is pinned to keep the noise away, which slows none.
   void run_as_a_program(bool begins) {
     if (session_.target.threads() < 2) return;
-    std::vector<int> cpus = session_.runner_cpus;
-    if (begins) cpus.insert(cpus.end(), session_.other_cpus.begin(), session_.other_cpus.end());
+    std::vector<int> cpus = session_.gate.timed;
+    if (begins) cpus.insert(cpus.end(), session_.gate.others.begin(), session_.gate.others.end());
     session_.runner->place(std::move(cpus), !begins);
   }
 

@@ -38,9 +38,9 @@ bool is_of_environment(const Error& error) {
 }
 
 KeepOff::KeepOff(const Session& session) {
-  if (!session.overlap || session.other_cpus.empty()) return;
+  if (!session.gate.overlap || session.gate.others.empty()) return;
   before_ = allowed_processors();
-  set_cpus(session.other_cpus);
+  set_cpus(session.gate.others);
 }
 KeepOff::~KeepOff() { set_cpus(before_); }
 

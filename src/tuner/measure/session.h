@@ -9,6 +9,7 @@
 
 #include "base/rng.h"
 #include "tuner/measure/builder_client.h"
+#include "tuner/measure/device.h"
 #include "tuner/measure/measure.h"
 #include "tuner/measure/reference.h"
 #include "tuner/measure/runner_client.h"
@@ -20,16 +21,16 @@ struct Session {
   te::Workload workload;
   Target target;
   Options options;
-  Fingerprint machine = host_fingerprint();
+  const Device* device = nullptr;
+  Fingerprint machine;
   std::vector<std::vector<double>> inputs;  // values, until the reference is known
   std::vector<std::unique_ptr<BuilderClient>> builders;
   // Builds on the runner's processors while nothing is timed; null where all builders do.
   std::unique_ptr<BuilderClient> guest;
   std::unique_ptr<RunnerClient> runner;
-  bool overlap = true;            // build while something is timed
   bool awaits_reference = false;  // see Measurer::awaits_reference()
-  std::vector<int> runner_cpus, other_cpus;
-  SentinelGate gate{0.03};
+  Gate gate;
+  SentinelGate sentinel{0.03};
   Rng rng{0};
   std::int64_t next_id = 1;
   std::map<std::string, Outcome> finished;  // by program hash

@@ -16,8 +16,8 @@
 #include "support/random_workload.h"
 #include "support/tensor.h"
 #include "tuner/measure/builder/build_server.h"
-#include "tuner/measure/builder/plain_schedule.h"
-#include "tuner/measure/builder/stream_kernel.h"
+#include "tuner/measure/cpu/plain_schedule.h"
+#include "tuner/measure/cpu/stream_kernel.h"
 #include "tuner/measure/inputs.h"
 #include "tuner/measure/measure.h"
 #include "tuner/measure/reference.h"
@@ -102,7 +102,7 @@ TEST(CompiledReference, AgreesWithTheInterpreter) {
     ASSERT_TRUE(workload.has_value()) << workload.error().text();
     const te::Workload reference = reference_workload(*workload).workload;
     const auto built = builder::build(
-        reference, builder::plain_schedule(reference, host().as_cpu()), host(), backends());
+        reference, cpu::plain_schedule(reference, host()), host(), backends());
     ASSERT_TRUE(built.has_value()) << built.error().text();
     const auto values = random_inputs(*workload, 5);
     std::vector<interp::Tensor> inputs;
@@ -146,7 +146,7 @@ TEST(RealMeasurer, DefaultCodeOfEveryProgramIsRight) {
     const auto measurer = make_measurer(*workload, host(), options());
     ASSERT_TRUE(measurer.has_value()) << measurer.error().text();
     const auto outcomes =
-        measure(**measurer, {{}, builder::plain_schedule(*workload, host().as_cpu())});
+        measure(**measurer, {{}, cpu::plain_schedule(*workload, host())});
     ASSERT_EQ(outcomes.size(), 2U);
     for (const auto& [tag, outcome] : outcomes) {
       EXPECT_FALSE(outcome.error.has_value()) << tag << ": " << outcome.error->text();
@@ -258,7 +258,7 @@ TEST(StreamKernel, ReadsAndWritesEverythingOnce) {
       SCOPED_TRACE(fmt::format("{} read, {} written, {} threads", read, written, threads));
       Target target = host();
       target.set_threads(threads);
-      const flat::Program program = builder::stream_kernel(target.as_cpu(), read, written);
+      const flat::Program program = cpu::stream_kernel(target.as_cpu(), read, written);
       const auto sound = flat::verify(program);
       ASSERT_TRUE(sound.has_value()) << sound.error().text();
       const auto& thread = std::get<flat::Region>(program.kernels.at(0).body->value).phases.at(0);
