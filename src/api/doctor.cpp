@@ -202,8 +202,16 @@ Check records(const std::string& database) {
 std::vector<Check> examine(const Target& target, const std::string& threads,
                            const std::string& database) {
   const CpuFingerprint machine = host_cpu();
-  return {processor(machine), cores(machine, target, threads), governor(), turbo(),          load(), timer(),
-          memory(),    pipeline(target),       cache(),    records(database)};
+  return {processor(machine),
+          cores(machine, target, threads),
+          governor(),
+          turbo(),
+          load(),
+          timer(),
+          memory(),
+          pipeline(target),
+          cache(),
+          records(database)};
 }
 
 }  // namespace lathe::api

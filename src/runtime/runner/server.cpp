@@ -88,6 +88,7 @@ void Server::serve() {
 
 Result<Server::Reply> Server::answer(Message& message) {
   switch (message.type) {
+    case kSchema<KeepAsset>.type: return keep_asset(message);
     case kSchema<RunnerSetup>.type: return set_up(message);
     case kSchema<ReferenceInfo>.type: return set_reference(message);
     case kSchema<Load>.type: return load(message);
@@ -126,8 +127,22 @@ Status Server::limit_memory([[maybe_unused]] std::int64_t bytes) {
   return {};
 }
 
-Result<Server::Reply> Server::set_up(Message& message) {
+Result<Server::Reply> Server::keep_asset(Message& message) {
   LATHE_TRY_STATUS(same_count(message.fds.size(), 1));
+  const auto request = LATHE_TRY(decode<KeepAsset>(message));
+  for (const std::string& name : request.drop) assets_.erase(name);
+  assets_[request.name] = std::move(message.fds[0]);
+  return encode(Ready{});
+}
+
+Result<int> Server::asset(const std::string& name) const {
+  const auto found = assets_.find(name);
+  if (found == assets_.end())
+    return fail(ErrorKind::kDataLoss, "a request names the asset {}, which was not sent", name);
+  return found->second.get();
+}
+
+Result<Server::Reply> Server::set_up(const Message& message) {
   candidates_.clear();
   reference_.reset();
   setup_ = LATHE_TRY(decode<RunnerSetup>(message));
@@ -136,7 +151,8 @@ Result<Server::Reply> Server::set_up(Message& message) {
   for (const auto& border : setup_.outputs) LATHE_TRY_STATUS(tensor::verify(border));
   if (setup_.shift < 0 || setup_.shift % 16 != 0 || setup_.shift > kLargestShift)
     return fail(ErrorKind::kDataLoss, "tensors cannot be shifted by {} bytes", setup_.shift);
-  inputs_ = LATHE_TRY(read_inputs(setup_.inputs, message.fds[0].get(), setup_.shift));
+  inputs_ =
+      LATHE_TRY(read_inputs(setup_.inputs, LATHE_TRY(asset(setup_.inputs_asset)), setup_.shift));
   use_threads(setup_.threads, setup_.cpus, setup_.pinned);
   std::int64_t outputs = 0;
   for (const auto& border : setup_.outputs) outputs += 20 * border.elements() + 8 * border.bytes();
@@ -144,16 +160,17 @@ Result<Server::Reply> Server::set_up(Message& message) {
   return encode(Ready{});
 }
 
-Result<Server::Reply> Server::set_reference(Message& message) {
-  LATHE_TRY_STATUS(same_count(message.fds.size(), 1));
+Result<Server::Reply> Server::set_reference(const Message& message) {
+  const auto info = LATHE_TRY(decode<ReferenceInfo>(message));
+  const int file = LATHE_TRY(asset(info.asset));
   Reference reference;
-  reference.max_error = LATHE_TRY(decode<ReferenceInfo>(message)).max_error;
+  reference.max_error = info.max_error;
   std::int64_t offset = 0;
   for (const auto& border : setup_.outputs) {
     const auto elements = static_cast<std::size_t>(border.elements());
     std::vector<double> values(elements), bounds(elements);
-    LATHE_TRY_STATUS(read_doubles(message.fds[0].get(), offset, values));
-    LATHE_TRY_STATUS(read_doubles(message.fds[0].get(), offset, bounds));
+    LATHE_TRY_STATUS(read_doubles(file, offset, values));
+    LATHE_TRY_STATUS(read_doubles(file, offset, bounds));
     reference.values.push_back(std::move(values));
     reference.bounds.push_back(std::move(bounds));
   }

@@ -22,8 +22,10 @@ class Server {
   // A request's descriptors are closed after the reply.
   using Reply = Packet;
   Result<Reply> answer(Message& message);
-  Result<Reply> set_up(Message& message);
-  Result<Reply> set_reference(Message& message);
+  Result<Reply> keep_asset(Message& message);
+  Result<int> asset(const std::string& name) const;  // its descriptor
+  Result<Reply> set_up(const Message& message);
+  Result<Reply> set_reference(const Message& message);
   Result<Reply> load(Message& message);
   Result<Reply> visit(const Message& message);
   Result<Reply> execute(Message& message);
@@ -43,6 +45,7 @@ class Server {
   Status limit_memory(std::int64_t bytes);
 
   Channel& channel_;
+  std::map<std::string, Fd> assets_;
   RunnerSetup setup_;
   Inputs inputs_;
   struct Reference {

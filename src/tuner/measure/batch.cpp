@@ -32,28 +32,28 @@ double seconds_since(Clock::time_point start) {
 
 }  // namespace
 
-Batch::Batch(Session& session, std::vector<Candidate> candidates, double best_seconds,
+Batch::Batch(Task& task, std::vector<Candidate> candidates, double best_seconds,
              const std::function<void(Outcome)>& done)
-    : session_(session), best_(best_seconds), done_(done) {
+    : task_(task), best_(best_seconds), done_(done) {
   for (Candidate& candidate : candidates) {
     auto item = std::make_unique<Item>();
     item->candidate = std::move(candidate);
-    item->id = session_.next_id++;
+    item->id = task_.session->next_id++;
     item->outcome.tag = item->candidate.tag;
-    item->outcome.machine = session_.machine;
+    item->outcome.machine = task_.machine();
     to_build_.push_back(item.get());
     items_.push_back(std::move(item));
   }
   extra_visits_left_ =
-      std::max<int>(2, static_cast<int>(items_.size()) * session_.options.visits / 4);
+      std::max<int>(2, static_cast<int>(items_.size()) * task_.session->options.visits / 4);
 }
 
 bool Batch::finished() const {
   return std::ranges::all_of(items_, [](const auto& item) { return item->final; });
 }
 
-bool Batch::may_build() const { return session_.gate.overlap || build_phase_; }
-bool Batch::may_measure() const { return session_.gate.overlap || !build_phase_; }
+bool Batch::may_build() const { return task_.session->gate.overlap || build_phase_; }
+bool Batch::may_measure() const { return task_.session->gate.overlap || !build_phase_; }
 
 // Stops at fewer candidates where each takes long, so that something is measured soon.
 bool Batch::burst_built() const {
@@ -62,7 +62,7 @@ bool Batch::burst_built() const {
 }
 
 void Batch::change_phase() {
-  if (session_.gate.overlap) return;
+  if (task_.session->gate.overlap) return;
   const bool before = build_phase_;
   if (build_phase_) {
     if ((burst_built() || to_build_.empty()) && building_ == 0) build_phase_ = false;
@@ -75,8 +75,8 @@ void Batch::change_phase() {
 void Batch::feed() {
   change_phase();
   if (may_build())
-    for (const auto& builder : session_.builders) {
-      if (to_build_.empty() || (!session_.gate.overlap && burst_built())) break;
+    for (const auto& builder : task_.session->builders) {
+      if (to_build_.empty() || (!task_.session->gate.overlap && burst_built())) break;
       if (builder->busy()) continue;
       Item* item = to_build_.front();
       to_build_.pop_front();
@@ -88,16 +88,16 @@ void Batch::feed() {
 
 // Uses the runner's processors for what the other builders have not begun, while it has no work.
 void Batch::build_as_guest() {
-  if (!session_.guest || guest_builds() || measuring_ || to_build_.empty()) return;
+  if (!task_.session->guest || guest_builds() || measuring_ || to_build_.empty()) return;
   Item* item = to_build_.front();
   to_build_.pop_front();
-  build(*session_.guest, *item);
+  build(*task_.session->guest, *item);
 }
 
 Status Batch::run(const std::function<bool()>& stop) {
-  const KeepOff keep_off(session_);
-  EventLoop loop = session_.loop();
-  ReferenceJob reference(session_);
+  const KeepOff keep_off(task_.session->gate);
+  EventLoop loop = task_.loop();
+  ReferenceJob reference(task_);
   // The runner computes the reference while the first candidates are built.
   bool computing = !reference.finished();
   measuring_ = computing;
@@ -123,9 +123,9 @@ Status Batch::run(const std::function<bool()>& stop) {
 
 // Ends the batch: reports visited candidates with what is known, and begins nothing new.
 void Batch::abandon() {
-  for (BuilderClient* builder : session_.all_builders())
+  for (BuilderClient* builder : task_.session->all_builders())
     if (builder->busy()) builder->helper().stop();
-  if (measuring_) session_.runner->helper().stop();
+  if (measuring_) task_.first().runner->helper().stop();
   for (const auto& item : items_)
     if (!item->final && !item->outcome.visits.empty()) complete(*item);
 }
@@ -133,7 +133,8 @@ void Batch::abandon() {
 void Batch::build(BuilderClient& builder, Item& item) {
   ++building_;
   item.since = Clock::now();
-  builder.build(schedule::to_json(item.candidate.trace).dump(), session_.options.timeout_seconds,
+  builder.build(schedule::to_json(item.candidate.trace).dump(),
+                task_.session->options.timeout_seconds,
                 [this, &item, &builder](Result<Built> built) {
                   --building_;
                   item.outcome.build_seconds += seconds_since(item.since);
@@ -153,7 +154,7 @@ void Batch::on_built(Item& item, Result<Built> built, bool builder_died) {
   const std::string& hash = item.built.program_hash;
   item.outcome.program_hash = hash;
   item.outcome.spills = item.built.spills;
-  if (const auto known = session_.finished.find(hash); known != session_.finished.end()) {
+  if (const auto known = task_.finished.find(hash); known != task_.finished.end()) {
     Outcome copy = known->second;
     copy.tag = item.outcome.tag;
     copy.build_seconds = item.outcome.build_seconds;
@@ -186,7 +187,7 @@ void Batch::measure_next() {
   }
   if (item == nullptr) item = take_rested(kGap);
   const bool more_to_come = !to_build_.empty() || building_ > 0;
-  if (item == nullptr && !(more_to_come && session_.gate.overlap)) item = take_rested(0);
+  if (item == nullptr && !(more_to_come && task_.session->gate.overlap)) item = take_rested(0);
   if (item != nullptr) visit(*item);
 }
 
@@ -199,7 +200,7 @@ Batch::Item* Batch::take_rested(std::int64_t gap) {
   if (rested.empty()) return nullptr;
   const auto longest = std::ranges::min_element(
       rested, {}, [this](std::size_t i) { return to_revisit_[i]->last_turn; });
-  const std::size_t chosen = gap == 0 ? *longest : rested[session_.rng.below(rested.size())];
+  const std::size_t chosen = gap == 0 ? *longest : rested[task_.rng.below(rested.size())];
   Item* item = to_revisit_[chosen];
   to_revisit_.erase(to_revisit_.begin() + static_cast<std::ptrdiff_t>(chosen));
   return item;
@@ -207,18 +208,19 @@ Batch::Item* Batch::take_rested(std::int64_t gap) {
 
 // A candidate whose first call takes a hundred times the best will not be the best.
 double Batch::patience() const {
-  return std::min(session_.options.timeout_seconds, std::max(kLeastPatience, kPatience * best_));
+  return std::min(task_.session->options.timeout_seconds,
+                  std::max(kLeastPatience, kPatience * best_));
 }
 
 void Batch::load(Item& item) {
   measuring_ = true;
   item.since = Clock::now();
-  session_.runner->load(item.id, item.built, patience(),
-                        [this, &item](Result<runner::Loaded> loaded) {
-                          measuring_ = false;
-                          item.outcome.run_seconds += seconds_since(item.since);
-                          on_loaded(item, std::move(loaded));
-                        });
+  task_.first().runner->load(item.id, item.built, patience(),
+                             [this, &item](Result<runner::Loaded> loaded) {
+                               measuring_ = false;
+                               item.outcome.run_seconds += seconds_since(item.since);
+                               on_loaded(item, std::move(loaded));
+                             });
 }
 
 namespace {
@@ -251,7 +253,7 @@ void Batch::on_loaded(Item& item, Result<runner::Loaded> loaded) {
                             fmt::format("the error is {:.2g} of the largest output, as rounding "
                                         "makes it, and --max-error allows "
                                         "{:.2g}; allow more",
-                                        loaded->max_error, session_.workload.contract.max_error),
+                                        loaded->max_error, task_.workload.contract.max_error),
                             {}});
   if (loaded->wrong && loaded->max_error <= kMostRounding && has_large_tiles(item.candidate.trace))
     return fail_item(
@@ -259,12 +261,12 @@ void Batch::on_loaded(Item& item, Result<runner::Loaded> loaded) {
                fmt::format("the error is {:.2g} of the largest output, and --max-error "
                            "allows {:.2g}: a Cook-Toom algorithm with tiles of more "
                            "than {} results rounds too much; make them smaller",
-                           loaded->max_error, session_.workload.contract.max_error, kLargestTile),
+                           loaded->max_error, task_.workload.contract.max_error, kLargestTile),
                {}});
   if (loaded->wrong) {
-    const auto folder =
-        save_reproducer(session_.options.reproducer_folder, session_.workload, session_.target,
-                        item.candidate, item.built, session_.options.seed, *loaded);
+    const auto folder = save_reproducer(task_.session->options.reproducer_folder, task_.workload,
+                                        task_.session->target, item.candidate, item.built,
+                                        task_.session->options.seed, *loaded);
     return fail_item(
         item,
         {ErrorKind::kWrongAnswer,
@@ -275,7 +277,7 @@ void Batch::on_loaded(Item& item, Result<runner::Loaded> loaded) {
              folder ? *folder : "its trace (" + folder.error().message + ")"),
          folder ? *folder : std::string()});
   }
-  if (session_.options.visits == 0) return report(item);
+  if (task_.session->options.visits == 0) return report(item);
   if (item.first_seconds > kHopelessSeconds && item.first_seconds > kHopeless * best_) {
     item.outcome.visits.push_back({{item.first_seconds}, 0, {}});
     item.outcome.dropped_early = true;
@@ -288,7 +290,7 @@ void Batch::visit(Item& item) {
   measuring_ = true;
   item.since = Clock::now();
   item.last_turn = ++turn_;
-  const Options& options = session_.options;
+  const Options& options = task_.session->options;
   const bool first = item.outcome.visits.empty();
   const runner::VisitRequest request{
       .id = item.id,
@@ -298,12 +300,12 @@ void Batch::visit(Item& item) {
       .drop_above = first && best_ < 1e300 ? options.drop_factor * best_ : 0,
       .cold = options.cache == CacheMode::kCold};
   const double limit = options.timeout_seconds + options.min_seconds + 4 * item.first_seconds;
-  session_.runner->visit(item.built, request, limit,
-                         [this, &item](Result<runner::Visited> visited) {
-                           measuring_ = false;
-                           item.outcome.run_seconds += seconds_since(item.since);
-                           on_visited(item, std::move(visited));
-                         });
+  task_.first().runner->visit(item.built, request, limit,
+                              [this, &item](Result<runner::Visited> visited) {
+                                measuring_ = false;
+                                item.outcome.run_seconds += seconds_since(item.since);
+                                on_visited(item, std::move(visited));
+                              });
 }
 
 void Batch::on_visited(Item& item, Result<runner::Visited> visited) {
@@ -316,11 +318,11 @@ void Batch::on_visited(Item& item, Result<runner::Visited> visited) {
   const bool first = item.outcome.visits.empty();
   item.outcome.visits.push_back(
       {std::move(visited->seconds), sentinel, std::move(visited->disturbed)});
-  if (first && fastest > session_.options.drop_factor * best_) {
+  if (first && fastest > task_.session->options.drop_factor * best_) {
     item.outcome.dropped_early = true;
     return complete(item);
   }
-  const bool disturbed = session_.sentinel.disturbed(sentinel) || !counts;
+  const bool disturbed = task_.first().sentinel.disturbed(sentinel) || !counts;
   const bool repeat = disturbed && item.extra_visits < kExtraVisits && extra_visits_left_ > 0;
   if (repeat) {
     ++item.extra_visits;
@@ -328,16 +330,16 @@ void Batch::on_visited(Item& item, Result<runner::Visited> visited) {
   } else {
     ++item.quiet_visits;
   }
-  const bool far_behind = !disturbed && fastest > session_.options.enough_factor * best_;
+  const bool far_behind = !disturbed && fastest > task_.session->options.enough_factor * best_;
   const auto& visits = item.outcome.visits;
-  const bool known =
-      far_behind || agree(visits, session_.sentinel.normal(), session_.options.sentinel_tolerance);
-  if (known || item.quiet_visits >= session_.options.visits) return complete(item);
+  const bool known = far_behind || agree(visits, task_.first().sentinel.normal(),
+                                         task_.session->options.sentinel_tolerance);
+  if (known || item.quiet_visits >= task_.session->options.visits) return complete(item);
   to_revisit_.push_back(&item);
 }
 
 void Batch::run_failed(Item& item, const Error& error) {
-  const bool died = !session_.runner->helper().running();
+  const bool died = !task_.first().runner->helper().running();
   // Time limits are generous already.
   const bool retry = died && error.kind != ErrorKind::kTimeout;
   if (retry && item.run_attempts++ == 0) return to_load_.push_front(&item);
@@ -356,8 +358,8 @@ void Batch::fail_item(Item& item, const Error& error) {
 }
 
 void Batch::complete(Item& item) {
-  item.outcome.seconds =
-      estimate(item.outcome.visits, session_.sentinel.normal(), session_.options.sentinel_tolerance);
+  item.outcome.seconds = estimate(item.outcome.visits, task_.first().sentinel.normal(),
+                                  task_.session->options.sentinel_tolerance);
   best_ = std::min(best_, item.outcome.seconds);
   report(item);
 }
@@ -365,10 +367,11 @@ void Batch::complete(Item& item) {
 void Batch::report(Item& item) {
   item.final = true;
   last_report_ = Clock::now();
-  session_.runner->forget(item.id);
+  task_.first().runner->forget(item.id);
   const std::string& hash = item.outcome.program_hash;
   const bool own = !hash.empty() && item.outcome.duplicate_of_hash.empty();
-  if (own && session_.finished.emplace(hash, item.outcome).second) session_.known.push_back(hash);
+  if (own && task_.finished.emplace(hash, item.outcome).second)
+    task_.building.known.push_back(hash);
   if (own) in_flight_.erase(hash);
   item.built.library = {};
   done_(item.outcome);
@@ -383,9 +386,9 @@ void Batch::report(Item& item) {
   }
 }
 
-Status measure_batch(Session& session, std::vector<Candidate> batch, double best_seconds,
+Status measure_batch(Task& task, std::vector<Candidate> batch, double best_seconds,
                      const std::function<void(Outcome)>& done, const std::function<bool()>& stop) {
-  return Batch(session, std::move(batch), best_seconds, done).run(stop);
+  return Batch(task, std::move(batch), best_seconds, done).run(stop);
 }
 
 }  // namespace lathe::measure

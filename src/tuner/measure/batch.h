@@ -15,7 +15,7 @@ namespace lathe::measure {
 
 class Batch {
  public:
-  Batch(Session& session, std::vector<Candidate> candidates, double best_seconds,
+  Batch(Task& task, std::vector<Candidate> candidates, double best_seconds,
         const std::function<void(Outcome)>& done);
   // Fails only with errors of the reference; an error of a candidate is its outcome.
   Status run(const std::function<bool()>& stop);
@@ -41,7 +41,7 @@ class Batch {
   bool burst_built() const;
   void change_phase();
   void feed();
-  bool guest_builds() const { return session_.guest && session_.guest->busy(); }
+  bool guest_builds() const { return task_.session->guest && task_.session->guest->busy(); }
   void build_as_guest();
   void abandon();
 
@@ -61,7 +61,7 @@ class Batch {
   void complete(Item& item);
   void report(Item& item);
 
-  Session& session_;
+  Task& task_;
   std::vector<std::unique_ptr<Item>> items_;
   double best_;
   const std::function<void(Outcome)>& done_;

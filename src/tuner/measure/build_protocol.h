@@ -12,7 +12,7 @@
 
 namespace lathe::measure {
 
-// Reply: SetUp.
+// Later requests concern this workload, until the next setup. Reply: SetUp.
 struct Setup {
   std::string workload;           // te::print_workload
   std::string target;             // canonical text

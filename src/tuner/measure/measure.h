@@ -175,6 +175,15 @@ class Measurer {
   virtual Result<double> bandwidth() { return 0.0; }
 };
 
+// Helper processes and the device, for any number of workloads on one target.
+struct Session;
+// Starts the helpers. They live until the session and all its measurers are gone.
+Result<std::shared_ptr<Session>> open_session(const Target& target, const Options& options);
+// The measurers of a session work one at a time: one call of one of them ends before the next
+// begins.
+Result<std::unique_ptr<Measurer>> make_measurer(const std::shared_ptr<Session>& session,
+                                                const te::Workload& workload);
+// With a session of its own.
 Result<std::unique_ptr<Measurer>> make_measurer(const te::Workload& workload, const Target& target,
                                                 const Options& options);
 

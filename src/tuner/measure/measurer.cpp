@@ -1,4 +1,3 @@
-#include <algorithm>
 #include <utility>
 
 #include "base/helper_path.h"
@@ -14,75 +13,91 @@ constexpr int kPeakRuns = 40;
 
 class ProcessMeasurer final : public Measurer {
  public:
-  explicit ProcessMeasurer(Session session) : session_(std::move(session)) {
-    remove_abandoned_folders();
-  }
-  // Removes what killed builders left: its own, and those of tuners killed shortly before it began.
-  ~ProcessMeasurer() override {
-    for (Helper* helper : session_.helpers()) helper->stop();
-    remove_abandoned_folders();
-  }
-
-  Fingerprint machine() const override { return session_.machine; }
+  Fingerprint machine() const override { return task_.machine(); }
   Status measure(std::vector<Candidate> batch, double best_seconds,
                  const std::function<void(Outcome)>& done,
                  const std::function<bool()>& stop) override {
-    return measure_batch(session_, std::move(batch), best_seconds, done, stop);
+    task_.take_helpers();
+    return measure_batch(task_, std::move(batch), best_seconds, done, stop);
   }
-  bool awaits_reference() const override { return session_.awaits_reference; }
+  bool awaits_reference() const override { return task_.awaits_reference; }
   Result<RaceOutcome> race(const std::vector<Candidate>& candidates,
                            const RaceOptions& options) override {
-    return measure::race(session_, candidates, options);
+    task_.take_helpers();
+    return measure::race(task_, candidates, options);
   }
-  Result<double> peak_flops() override { return measure_peak(session_, kPeakRuns); }
-  Result<double> bandwidth() override { return measure_bandwidth(session_); }
+  Result<double> peak_flops() override {
+    task_.take_helpers();
+    return measure_peak(task_, kPeakRuns);
+  }
+  Result<double> bandwidth() override {
+    task_.take_helpers();
+    return measure_bandwidth(task_);
+  }
 
-  Session session_;
+  Task task_;
 };
+
+Result<std::string> path_of(const std::string& given, const char* helper) {
+  if (!given.empty()) return given;
+  return find_helper(helper);
+}
 
 }  // namespace
 
-Result<std::unique_ptr<Measurer>> make_measurer(const te::Workload& workload, const Target& target,
-                                                const Options& options) {
+Result<std::shared_ptr<Session>> open_session(const Target& target, const Options& options) {
   if (options.jobs < 1) return fail(ErrorKind::kInvalidArgument, "--jobs must be at least 1");
   const Device& device = device_of(target.kind());
   LATHE_TRY_STATUS(device.check(target, options));
-  Session session{.workload = workload, .target = target, .options = options, .device = &device};
-  session.machine = device.fingerprint();
-  session.sentinel = SentinelGate(options.sentinel_tolerance);
-  session.rng = Rng(options.seed ^ 0x6d656173757265U);
-  session.gate = device.gate(target, options);
-  const std::string runner =
-      options.runner.empty() ? LATHE_TRY(find_helper(device.runner)) : options.runner;
-  const std::string builder =
-      options.builder.empty() ? LATHE_TRY(find_helper("lathe-builder")) : options.builder;
-
-  session.inputs = random_inputs(workload, options.seed);
-  const auto borders = plain_inputs(workload);
-  const runner::RunnerSetup runner_setup{.inputs = borders,
-                                         .outputs = plain_outputs(workload),
-                                         .threads = target.threads(),
-                                         .cpus = session.gate.timed,
-                                         .memory_bytes = options.memory_bytes};
-  session.runner = std::make_unique<RunnerClient>(runner, runner_setup,
-                                                  LATHE_TRY(inputs_file(borders, session.inputs)));
-  auto measurer = std::make_unique<ProcessMeasurer>(std::move(session));
-  Session& own = measurer->session_;  // `known` stays here
-  const auto builder_on = [&](const std::vector<int>& cpus) {
-    return std::make_unique<BuilderClient>(
-        builder,
-        Setup{te::print_workload(workload), target.text(), workload.contract.free_layout,
-              options.memory_bytes, cpus},
-        own.known);
-  };
-  const Gate& gate = own.gate;
+  remove_abandoned_folders();
+  const auto session = std::make_shared<Session>();
+  session->target = target;
+  session->options = options;
+  session->device = &device;
+  session->gate = device.gate(target, options);
+  const Gate& gate = session->gate;
+  const std::string runner = LATHE_TRY(path_of(options.runner, device.runner));
+  const std::string builder = LATHE_TRY(path_of(options.builder, "lathe-builder"));
+  auto station = std::make_unique<Station>();
+  station->machine = device.fingerprint();
+  station->runner = std::make_unique<RunnerClient>(runner, gate.timed);
+  station->sentinel = SentinelGate(options.sentinel_tolerance);
+  session->stations.push_back(std::move(station));
   for (int b = 0; b < gate.builders; ++b)
-    own.builders.push_back(builder_on(gate.overlap ? gate.others : std::vector<int>{}));
-  if (gate.guest) own.guest = builder_on(gate.timed);
+    session->builders.push_back(
+        std::make_unique<BuilderClient>(builder, gate.overlap ? gate.others : std::vector<int>{}));
+  if (gate.guest) session->guest = std::make_unique<BuilderClient>(builder, gate.timed);
   // They start while the caller prepares the first batch.
-  for (BuilderClient* client : own.all_builders()) LATHE_TRY_STATUS(client->helper().start());
-  LATHE_TRY_STATUS(own.runner->helper().start());
+  for (BuilderClient* client : session->all_builders()) LATHE_TRY_STATUS(client->helper().start());
+  for (const auto& each : session->stations) LATHE_TRY_STATUS(each->runner->helper().start());
+  return session;
+}
+
+Result<std::unique_ptr<Measurer>> make_measurer(const std::shared_ptr<Session>& session,
+                                                const te::Workload& workload) {
+  const Options& options = session->options;
+  auto measurer = std::make_unique<ProcessMeasurer>();
+  Task& task = measurer->task_;
+  task.workload = workload;
+  task.rng = Rng(options.seed ^ 0x6d656173757265U);
+  task.inputs = random_inputs(workload, options.seed);
+  const auto borders = plain_inputs(workload);
+  task.running.setup = {.inputs = borders,
+                        .outputs = plain_outputs(workload),
+                        .threads = session->target.threads(),
+                        .memory_bytes = options.memory_bytes};
+  task.running.inputs = LATHE_TRY(Asset::of(LATHE_TRY(inputs_file(borders, task.inputs))));
+  task.building.setup = {.workload = te::print_workload(workload),
+                         .target = session->target.text(),
+                         .free_layout = workload.contract.free_layout,
+                         .memory_bytes = options.memory_bytes};
+  task.session = session;
   return measurer;
+}
+
+Result<std::unique_ptr<Measurer>> make_measurer(const te::Workload& workload, const Target& target,
+                                                const Options& options) {
+  return make_measurer(LATHE_TRY(open_session(target, options)), workload);
 }
 
 }  // namespace lathe::measure

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "base/processors.h"
+#include "base/temporary_folder.h"
 
 namespace lathe::measure {
 namespace {
@@ -26,10 +27,29 @@ std::vector<BuilderClient*> Session::all_builders() const {
   return all;
 }
 
+// Also removes what killed builders left: its own, and those of tuners killed shortly before it
+// began.
+Session::~Session() {
+  for (Helper* helper : helpers()) helper->stop();
+  remove_abandoned_folders();
+}
+
 std::vector<Helper*> Session::helpers() const {
-  std::vector<Helper*> all{&runner->helper()};
+  std::vector<Helper*> all;
+  for (const auto& station : stations) all.push_back(&station->runner->helper());
   for (BuilderClient* builder : all_builders()) all.push_back(&builder->helper());
   return all;
+}
+
+void Task::take_helpers() {
+  for (BuilderClient* builder : session->all_builders()) builder->take(building);
+  for (const auto& station : session->stations) station->runner->take(running);
+}
+
+Task::~Task() {
+  if (!session) return;
+  for (BuilderClient* builder : session->all_builders()) builder->leave(building);
+  for (const auto& station : session->stations) station->runner->leave(running);
 }
 
 bool is_of_environment(const Error& error) {
@@ -37,10 +57,10 @@ bool is_of_environment(const Error& error) {
          error.kind == ErrorKind::kDataLoss;
 }
 
-KeepOff::KeepOff(const Session& session) {
-  if (!session.gate.overlap || session.gate.others.empty()) return;
+KeepOff::KeepOff(const Gate& gate) {
+  if (!gate.overlap || gate.others.empty()) return;
   before_ = allowed_processors();
-  set_cpus(session.gate.others);
+  set_cpus(gate.others);
 }
 KeepOff::~KeepOff() { set_cpus(before_); }
 

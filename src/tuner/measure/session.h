@@ -1,4 +1,5 @@
-// What a measurer keeps from one batch to the next.
+// A session: helpers and devices, which serve many tasks, one at a time; and what is kept of a task
+// from one batch to the next.
 #pragma once
 
 #include <map>
@@ -17,37 +18,58 @@
 
 namespace lathe::measure {
 
+// A device at work: its runner, and what its sentinel has shown.
+struct Station {
+  Fingerprint machine;
+  std::unique_ptr<RunnerClient> runner;
+  SentinelGate sentinel{0.03};
+};
+
 struct Session {
-  te::Workload workload;
   Target target;
   Options options;
   const Device* device = nullptr;
-  Fingerprint machine;
-  std::vector<std::vector<double>> inputs;  // values, until the reference is known
+  Gate gate;
   std::vector<std::unique_ptr<BuilderClient>> builders;
   // Builds on the runner's processors while nothing is timed; null where all builders do.
   std::unique_ptr<BuilderClient> guest;
-  std::unique_ptr<RunnerClient> runner;
-  bool awaits_reference = false;  // see Measurer::awaits_reference()
-  Gate gate;
-  SentinelGate sentinel{0.03};
-  Rng rng{0};
-  std::int64_t next_id = 1;
-  std::map<std::string, Outcome> finished;  // by program hash
-  std::vector<std::string> known;           // the keys of `finished`, in order
+  std::vector<std::unique_ptr<Station>> stations;
+  std::int64_t next_id = 1;  // of a candidate
   std::optional<BuiltPeak> peak_kernel;
 
+  Session() = default;
+  Session(Session&&) = delete;
+  ~Session();
   std::vector<BuilderClient*> all_builders() const;  // with the guest
   std::vector<Helper*> helpers() const;
-  // Waits for requests of these helpers; see EventLoop.
-  EventLoop loop() const { return EventLoop(helpers()); }
+};
+
+struct Task {
+  std::shared_ptr<Session> session;
+  te::Workload workload;
+  std::vector<std::vector<double>> inputs;  // values, until the reference is known
+  BuilderTask building;
+  RunnerTask running;
+  bool awaits_reference = false;  // see Measurer::awaits_reference()
+  Rng rng{0};
+  std::map<std::string, Outcome> finished;  // by program hash; building.known are its keys
+
+  Task() = default;
+  Task(Task&&) = delete;
+  ~Task();  // the helpers forget it
+  Station& first() const { return *session->stations.front(); }
+  const Fingerprint& machine() const { return first().machine; }
+  // From now on the helpers work for it. None of them may be busy.
+  void take_helpers();
+  // Waits for requests of the helpers; see EventLoop.
+  EventLoop loop() const { return EventLoop(session->helpers()); }
 };
 
 // Makes the workload's reference known to the runner: it comes from the cache, or is built, run,
 // checked and cached. Builders are free for candidates meanwhile.
 class ReferenceJob {
  public:
-  explicit ReferenceJob(Session& session);
+  explicit ReferenceJob(Task& task);
   ~ReferenceJob();
   bool finished() const { return finished_; }
   const Status& result() const { return result_; }
@@ -64,14 +86,14 @@ class ReferenceJob {
   Status tell(const Reference& reference);
   bool may_try_again(Helper& helper, const Error& error);
 
-  Session& session_;
+  Task& task_;
   int deaths_ = 0;  // of helpers at work on it
   std::unique_ptr<State> state_;
   bool finished_ = false;
   Status result_{};
 };
 // False: `stop` returned true before there was one.
-Result<bool> ensure_reference(Session& session, const std::function<bool()>& stop = {});
+Result<bool> ensure_reference(Task& task, const std::function<bool()>& stop = {});
 
 // True for an error that says nothing of the program: a file that cannot be written, a process that
 // cannot be started, a linker that is missing, a helper of another version.
@@ -81,20 +103,20 @@ bool is_of_environment(const Error& error);
 // object lives.
 class KeepOff {
  public:
-  explicit KeepOff(const Session& session);
+  explicit KeepOff(const Gate& gate);
   ~KeepOff();
 
  private:
   std::vector<int> before_;
 };
 
-Status measure_batch(Session& session, std::vector<Candidate> batch, double best_seconds,
+Status measure_batch(Task& task, std::vector<Candidate> batch, double best_seconds,
                      const std::function<void(Outcome)>& done, const std::function<bool()>& stop);
-Result<RaceOutcome> race(Session& session, const std::vector<Candidate>& candidates,
+Result<RaceOutcome> race(Task& task, const std::vector<Candidate>& candidates,
                          const RaceOptions& options);
 // FLOP/s of the fastest of `repeats` runs. Fails when `stop` returns true.
-Result<double> measure_peak(Session& session, int repeats, const std::function<bool()>& stop = {});
+Result<double> measure_peak(Task& task, int repeats, const std::function<bool()>& stop = {});
 // See Measurer::bandwidth().
-Result<double> measure_bandwidth(Session& session);
+Result<double> measure_bandwidth(Task& task);
 
 }  // namespace lathe::measure

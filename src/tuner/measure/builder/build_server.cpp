@@ -116,6 +116,7 @@ Result<BuildServer::Reply> BuildServer::answer(const runner::Message& message) {
 Result<BuildServer::Reply> BuildServer::set_up(const runner::Message& message) {
   const auto setup = LATHE_TRY(runner::decode<measure::Setup>(message));
   keep_to(setup.cpus);
+  known_.clear();
   workload_ = LATHE_TRY(te::parse_workload(setup.workload));
   workload_->contract.free_layout = setup.free_layout;
   target_ = LATHE_TRY(driver::resolve_target(LATHE_TRY(parse_target(setup.target)), backends_));
@@ -156,8 +157,8 @@ Result<BuildServer::Reply> BuildServer::build_peak() {
 
 Result<BuildServer::Reply> BuildServer::build_stream(const runner::Message& message) {
   const auto request = LATHE_TRY(runner::decode<measure::BuildStream>(message));
-  const flat::Program program = measure::device_of(target_.kind())
-                                    .stream_kernel(target_, request.read, request.written);
+  const flat::Program program =
+      measure::device_of(target_.kind()).stream_kernel(target_, request.read, request.written);
   Built built = describe(program);
   LATHE_TRY_STATUS(generate(program, target_, backends_, built));
   return runner::encode(built);
