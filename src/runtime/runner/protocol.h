@@ -62,6 +62,20 @@ inline constexpr Schema kSchema<KeepAsset>{6, 1, "KeepAsset"};
 template <>
 inline constexpr auto kFields<KeepAsset> = fields<KeepAsset>(&KeepAsset::name, &KeepAsset::drop);
 
+// Reply: Described.
+struct Describe {};
+template <>
+inline constexpr Schema kSchema<Describe>{7, 1, "Describe"};
+template <>
+inline constexpr auto kFields<Describe> = fields<Describe>();
+struct Described {
+  std::string fingerprint;  // of the device on which the runner times, as JSON
+};
+template <>
+inline constexpr Schema kSchema<Described>{107, 1, "Described"};
+template <>
+inline constexpr auto kFields<Described> = fields<Described>(&Described::fingerprint);
+
 // Later requests concern this workload; candidates and reference of the last one are gone. Reply:
 // Ready.
 struct RunnerSetup {
@@ -251,8 +265,9 @@ struct Messages {
     return {{{kSchema<All>.type, kSchema<All>.version}...}};
   }
 };
-using RunnerMessages = Messages<KeepAsset, RunnerSetup, Ready, ReferenceInfo, Load, Loaded,
-                                VisitRequest, Visited, Execute, Executed, Error, Crash>;
+using RunnerMessages =
+    Messages<Describe, Described, KeepAsset, RunnerSetup, Ready, ReferenceInfo, Load, Loaded,
+             VisitRequest, Visited, Execute, Executed, Error, Crash>;
 
 template <class Message>
 Packet encode(const Message& message) {

@@ -14,6 +14,7 @@
 #include <span>
 #include <utility>
 
+#include "base/target_json.h"
 #include "runtime/runner/check.h"
 
 namespace lathe::runner {
@@ -88,6 +89,7 @@ void Server::serve() {
 
 Result<Server::Reply> Server::answer(Message& message) {
   switch (message.type) {
+    case kSchema<Describe>.type: return encode(Described{to_json(host_fingerprint()).dump()});
     case kSchema<KeepAsset>.type: return keep_asset(message);
     case kSchema<RunnerSetup>.type: return set_up(message);
     case kSchema<ReferenceInfo>.type: return set_reference(message);

@@ -18,6 +18,8 @@ std::string told() {
 // Who sees this fail has changed a message: it needs its next version, here too.
 TEST(Protocol, AChangedMessageHasANewVersion) {
   const std::string border = "(text enum8 i64* (i32 i64 i64 i64 i64)* i64 bool)*";
+  EXPECT_EQ(told<Describe>(), "7 Describe 1 ()");
+  EXPECT_EQ(told<Described>(), "107 Described 1 (text)");
   EXPECT_EQ(told<KeepAsset>(), "6 KeepAsset 1 (text text*)");
   EXPECT_EQ(told<RunnerSetup>(),
             "1 RunnerSetup 4 (" + border + " " + border + " text i32 i32* bool i64 i64)");
@@ -37,6 +39,7 @@ TEST(Protocol, AChangedMessageHasANewVersion) {
 TEST(Protocol, TheGreetingAndTheHeaderNeverChange) {
   EXPECT_EQ(told<Greeting>(), "100 Greeting 3 ((u32 u32)*)");
   EXPECT_EQ(schema_text<Header>(), "(u32 u32 u64 u32 u32)");
+  EXPECT_EQ(schema_text<Carried>(), "(i64 i64 bool bytes)");
 }
 
 TEST(Protocol, KnowsTheLastOfEachEnum) {
