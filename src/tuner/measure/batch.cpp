@@ -44,6 +44,7 @@ Batch::Batch(Task& task, std::vector<Candidate> candidates, double best_seconds,
     to_build_.push_back(item.get());
     items_.push_back(std::move(item));
   }
+  for (Station* station : task_.stations) places_.push_back({.station = station});
   extra_visits_left_ =
       std::max<int>(2, static_cast<int>(items_.size()) * task_.session->options.visits / 4);
 }
@@ -53,7 +54,22 @@ bool Batch::finished() const {
 }
 
 bool Batch::may_build() const { return task_.session->gate.overlap || build_phase_; }
-bool Batch::may_measure() const { return task_.session->gate.overlap || !build_phase_; }
+// Builders have nothing to do with the processors of a device elsewhere.
+bool Batch::may_measure(const Place& place) const {
+  if (computing_ || place.busy || place.lost) return false;
+  if (place.station->elsewhere) return true;
+  return (task_.session->gate.overlap || !build_phase_) && !guest_builds();
+}
+bool Batch::times_here() const {
+  return computing_ || std::ranges::any_of(places_, [](const Place& place) {
+           return place.busy && !place.station->elsewhere;
+         });
+}
+bool Batch::has_work_here() const {
+  return !to_load_.empty() || std::ranges::any_of(to_revisit_, [](const Item* item) {
+    return !item->place->station->elsewhere;
+  });
+}
 
 // Stops at fewer candidates where each takes long, so that something is measured soon.
 bool Batch::burst_built() const {
@@ -66,7 +82,7 @@ void Batch::change_phase() {
   const bool before = build_phase_;
   if (build_phase_) {
     if ((burst_built() || to_build_.empty()) && building_ == 0) build_phase_ = false;
-  } else if (!measuring_ && to_load_.empty() && to_revisit_.empty()) {
+  } else if (!times_here() && !has_work_here()) {
     build_phase_ = true;
   }
   if (before != build_phase_) phase_began_ = Clock::now();
@@ -82,13 +98,14 @@ void Batch::feed() {
       to_build_.pop_front();
       build(*builder, *item);
     }
-  if (may_measure() && !measuring_ && !guest_builds()) measure_next();
+  for (Place& place : places_)
+    if (may_measure(place)) measure_next(place);
   build_as_guest();
 }
 
 // Uses the runner's processors for what the other builders have not begun, while it has no work.
 void Batch::build_as_guest() {
-  if (!task_.session->guest || guest_builds() || measuring_ || to_build_.empty()) return;
+  if (!task_.session->guest || guest_builds() || times_here() || to_build_.empty()) return;
   Item* item = to_build_.front();
   to_build_.pop_front();
   build(*task_.session->guest, *item);
@@ -99,14 +116,13 @@ Status Batch::run(const std::function<bool()>& stop) {
   EventLoop loop = task_.loop();
   ReferenceJob reference(task_);
   // The runner computes the reference while the first candidates are built.
-  bool computing = !reference.finished();
-  measuring_ = computing;
-  while (!finished() || computing) {
+  computing_ = !reference.finished();
+  while (!finished() || computing_) {
     if (stop && stop()) {
       abandon();
       return {};
     }
-    if (computing && reference.finished()) computing = measuring_ = false;
+    if (computing_ && reference.finished()) computing_ = false;
     if (!reference.result()) {
       abandon();
       return reference.result();
@@ -116,7 +132,7 @@ Status Batch::run(const std::function<bool()>& stop) {
       return std::unexpected(*environment_);
     }
     feed();
-    if (!finished() || computing) loop.wait(0.1);
+    if (!finished() || computing_) loop.wait(0.1);
   }
   return {};
 }
@@ -125,7 +141,8 @@ Status Batch::run(const std::function<bool()>& stop) {
 void Batch::abandon() {
   for (BuilderClient* builder : task_.session->all_builders())
     if (builder->busy()) builder->helper().stop();
-  if (measuring_) task_.first().runner->helper().stop();
+  for (RunnerClient* runner : task_.session->all_runners())
+    if (runner->busy()) runner->helper().stop();
   for (const auto& item : items_)
     if (!item->final && !item->outcome.visits.empty()) complete(*item);
 }
@@ -177,26 +194,28 @@ void Batch::on_built(Item& item, Result<Built> built, bool builder_died) {
 // is some visits ago, so that each is measured in several states of the machine. Results need not
 // wait until the last slow program has been visited once.
 
-void Batch::measure_next() {
+void Batch::measure_next(Place& place) {
   const bool silent = seconds_since(last_report_) > kSilence;
-  Item* item = silent ? take_rested(kLeastGap) : nullptr;
+  Item* item = silent ? take_rested(place, kLeastGap) : nullptr;
   if (item == nullptr && !to_load_.empty()) {
     item = to_load_.front();
     to_load_.pop_front();
-    return load(*item);
+    return load(*item, place);
   }
-  if (item == nullptr) item = take_rested(kGap);
+  if (item == nullptr) item = take_rested(place, kGap);
   const bool more_to_come = !to_build_.empty() || building_ > 0;
-  if (item == nullptr && !(more_to_come && task_.session->gate.overlap)) item = take_rested(0);
+  if (item == nullptr && !(more_to_come && task_.session->gate.overlap))
+    item = take_rested(place, 0);
   if (item != nullptr) visit(*item);
 }
 
-// A random candidate whose last visit is at least `gap` visits ago; with `gap` 0, the one whose
-// last visit is longest ago. Null if there is none.
-Batch::Item* Batch::take_rested(std::int64_t gap) {
+// A random candidate of the place whose last visit is at least `gap` visits ago; with `gap` 0, the
+// one whose last visit is longest ago. Null if there is none.
+Batch::Item* Batch::take_rested(const Place& place, std::int64_t gap) {
   std::vector<std::size_t> rested;
   for (std::size_t i = 0; i < to_revisit_.size(); ++i)
-    if (turn_ - to_revisit_[i]->last_turn >= gap) rested.push_back(i);
+    if (to_revisit_[i]->place == &place && place.turn - to_revisit_[i]->last_turn >= gap)
+      rested.push_back(i);
   if (rested.empty()) return nullptr;
   const auto longest = std::ranges::min_element(
       rested, {}, [this](std::size_t i) { return to_revisit_[i]->last_turn; });
@@ -212,15 +231,16 @@ double Batch::patience() const {
                   std::max(kLeastPatience, kPatience * best_));
 }
 
-void Batch::load(Item& item) {
-  measuring_ = true;
+void Batch::load(Item& item, Place& place) {
+  item.place = &place;
+  place.busy = true;
   item.since = Clock::now();
-  task_.first().runner->load(item.id, item.built, patience(),
-                             [this, &item](Result<runner::Loaded> loaded) {
-                               measuring_ = false;
-                               item.outcome.run_seconds += seconds_since(item.since);
-                               on_loaded(item, std::move(loaded));
-                             });
+  place.station->runner->load(item.id, item.built, patience(),
+                              [this, &item](Result<runner::Loaded> loaded) {
+                                item.place->busy = false;
+                                item.outcome.run_seconds += seconds_since(item.since);
+                                on_loaded(item, std::move(loaded));
+                              });
 }
 
 namespace {
@@ -287,9 +307,9 @@ void Batch::on_loaded(Item& item, Result<runner::Loaded> loaded) {
 }
 
 void Batch::visit(Item& item) {
-  measuring_ = true;
+  item.place->busy = true;
   item.since = Clock::now();
-  item.last_turn = ++turn_;
+  item.last_turn = ++item.place->turn;
   const Options& options = task_.session->options;
   const bool first = item.outcome.visits.empty();
   const runner::VisitRequest request{
@@ -300,12 +320,12 @@ void Batch::visit(Item& item) {
       .drop_above = first && best_ < 1e300 ? options.drop_factor * best_ : 0,
       .cold = options.cache == CacheMode::kCold};
   const double limit = options.timeout_seconds + options.min_seconds + 4 * item.first_seconds;
-  task_.first().runner->visit(item.built, request, limit,
-                              [this, &item](Result<runner::Visited> visited) {
-                                measuring_ = false;
-                                item.outcome.run_seconds += seconds_since(item.since);
-                                on_visited(item, std::move(visited));
-                              });
+  item.place->station->runner->visit(item.built, request, limit,
+                                     [this, &item](Result<runner::Visited> visited) {
+                                       item.place->busy = false;
+                                       item.outcome.run_seconds += seconds_since(item.since);
+                                       on_visited(item, std::move(visited));
+                                     });
 }
 
 void Batch::on_visited(Item& item, Result<runner::Visited> visited) {
@@ -322,7 +342,7 @@ void Batch::on_visited(Item& item, Result<runner::Visited> visited) {
     item.outcome.dropped_early = true;
     return complete(item);
   }
-  const bool disturbed = task_.first().sentinel.disturbed(sentinel) || !counts;
+  const bool disturbed = item.place->station->sentinel.disturbed(sentinel) || !counts;
   const bool repeat = disturbed && item.extra_visits < kExtraVisits && extra_visits_left_ > 0;
   if (repeat) {
     ++item.extra_visits;
@@ -332,14 +352,26 @@ void Batch::on_visited(Item& item, Result<runner::Visited> visited) {
   }
   const bool far_behind = !disturbed && fastest > task_.session->options.enough_factor * best_;
   const auto& visits = item.outcome.visits;
-  const bool known = far_behind || agree(visits, task_.first().sentinel.normal(),
+  const bool known = far_behind || agree(visits, item.place->station->sentinel.normal(),
                                          task_.session->options.sentinel_tolerance);
   if (known || item.quiet_visits >= task_.session->options.visits) return complete(item);
   to_revisit_.push_back(&item);
 }
 
+bool Batch::lose(Place& place, const Error& error) {
+  place.lost = true;
+  if (std::ranges::all_of(places_, &Place::lost)) return false;
+  log(LogLevel::kWarn, "a device is lost, and others measure its candidates: {}", error.text());
+  const auto moved = std::ranges::stable_partition(
+      to_revisit_, [&](const Item* item) { return item->place != &place; });
+  to_load_.insert(to_load_.begin(), moved.begin(), moved.end());
+  to_revisit_.erase(moved.begin(), moved.end());
+  return true;
+}
+
 void Batch::run_failed(Item& item, const Error& error) {
-  const bool died = !task_.first().runner->helper().running();
+  if (is_of_environment(error) && lose(*item.place, error)) return to_load_.push_front(&item);
+  const bool died = !item.place->station->runner->helper().running();
   // Time limits are generous already.
   const bool retry = died && error.kind != ErrorKind::kTimeout;
   if (retry && item.run_attempts++ == 0) return to_load_.push_front(&item);
@@ -358,7 +390,7 @@ void Batch::fail_item(Item& item, const Error& error) {
 }
 
 void Batch::complete(Item& item) {
-  item.outcome.seconds = estimate(item.outcome.visits, task_.first().sentinel.normal(),
+  item.outcome.seconds = estimate(item.outcome.visits, item.place->station->sentinel.normal(),
                                   task_.session->options.sentinel_tolerance);
   best_ = std::min(best_, item.outcome.seconds);
   report(item);
@@ -367,7 +399,7 @@ void Batch::complete(Item& item) {
 void Batch::report(Item& item) {
   item.final = true;
   last_report_ = Clock::now();
-  task_.first().runner->forget(item.id);
+  if (item.place != nullptr) item.place->station->runner->forget(item.id);
   const std::string& hash = item.outcome.program_hash;
   const bool own = !hash.empty() && item.outcome.duplicate_of_hash.empty();
   if (own && task_.finished.emplace(hash, item.outcome).second)

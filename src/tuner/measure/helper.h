@@ -23,10 +23,11 @@ using Clock = std::chrono::steady_clock;
 // How to name a failure of the process itself.
 struct Role {
   std::string name;      // "builder", "runner"
-  std::string program;   // path
+  std::string program;   // path; or where it serves, if elsewhere
   ErrorKind crash_kind;  // of a candidate that ends the process
   // What it has to send first; another means another version of Lathe.
   runner::Greeting greeting = {};
+  bool elsewhere = false;  // `program` is HOST:PORT
 };
 
 class Helper {

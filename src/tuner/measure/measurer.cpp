@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <utility>
 
 #include "base/helper_path.h"
@@ -43,33 +44,76 @@ Result<std::string> path_of(const std::string& given, const char* helper) {
   return find_helper(helper);
 }
 
+constexpr double kAnswerSeconds = 10;  // of a runner elsewhere that is asked what it is
+
+Result<Fingerprint> fingerprint_of(RunnerClient& runner) {
+  Result<Fingerprint> told = fail(ErrorKind::kInternal, "the runner told nothing of its device");
+  runner.describe(kAnswerSeconds, [&](Result<Fingerprint> answer) { told = std::move(answer); });
+  EventLoop({&runner.helper()}).finish(runner.helper());
+  return told;
+}
+
+void add_station(Session& session, std::unique_ptr<RunnerClient> runner, Fingerprint machine,
+                 bool elsewhere) {
+  auto station = std::make_unique<Station>();
+  station->elsewhere = elsewhere;
+  station->machine = std::move(machine);
+  station->runner = std::move(runner);
+  station->sentinel = SentinelGate(session.options.sentinel_tolerance);
+  const auto group = std::ranges::find_if(session.groups, [&](const auto& stations) {
+    return stations.front()->machine.text() == station->machine.text();
+  });
+  if (group != session.groups.end()) group->push_back(station.get());
+  else session.groups.push_back({station.get()});
+  session.stations.push_back(std::move(station));
+}
+
+Status add_runners(Session& session) {
+  const Options& options = session.options;
+  const Device& device = *session.device;
+  if (options.here) {
+    const std::string path = LATHE_TRY(path_of(options.runner, device.runner));
+    add_station(session, std::make_unique<RunnerClient>(path, session.gate.timed),
+                device.fingerprint(), false);
+  }
+  const Device& host = device_of(DeviceKind::kCpu);
+  if (!options.here || &device != &host) {
+    const std::string given = &device == &host ? options.runner : std::string();
+    session.own_host =
+        std::make_unique<RunnerClient>(LATHE_TRY(path_of(given, host.runner)), std::vector<int>{});
+  }
+  for (const std::string& address : options.elsewhere) {
+    auto runner = std::make_unique<RunnerClient>(address);
+    auto machine = fingerprint_of(*runner);
+    if (!machine && machine.error().place.empty()) machine.error().place = address;
+    add_station(session, std::move(runner), LATHE_TRY(std::move(machine)), true);
+  }
+  if (session.stations.empty())
+    return fail(ErrorKind::kInvalidArgument, "no device is named that could measure");
+  return {};
+}
+
 }  // namespace
 
 Result<std::shared_ptr<Session>> open_session(const Target& target, const Options& options) {
   if (options.jobs < 1) return fail(ErrorKind::kInvalidArgument, "--jobs must be at least 1");
   const Device& device = device_of(target.kind());
-  LATHE_TRY_STATUS(device.check(target, options));
+  if (options.here) LATHE_TRY_STATUS(device.check(target, options));
   remove_abandoned_folders();
   const auto session = std::make_shared<Session>();
   session->target = target;
   session->options = options;
   session->device = &device;
-  session->gate = device.gate(target, options);
+  session->gate = options.here ? device.gate(target, options) : Gate{.builders = options.jobs};
   const Gate& gate = session->gate;
-  const std::string runner = LATHE_TRY(path_of(options.runner, device.runner));
+  LATHE_TRY_STATUS(add_runners(*session));
   const std::string builder = LATHE_TRY(path_of(options.builder, "lathe-builder"));
-  auto station = std::make_unique<Station>();
-  station->machine = device.fingerprint();
-  station->runner = std::make_unique<RunnerClient>(runner, gate.timed);
-  station->sentinel = SentinelGate(options.sentinel_tolerance);
-  session->stations.push_back(std::move(station));
   for (int b = 0; b < gate.builders; ++b)
     session->builders.push_back(
         std::make_unique<BuilderClient>(builder, gate.overlap ? gate.others : std::vector<int>{}));
   if (gate.guest) session->guest = std::make_unique<BuilderClient>(builder, gate.timed);
   // They start while the caller prepares the first batch.
-  for (BuilderClient* client : session->all_builders()) LATHE_TRY_STATUS(client->helper().start());
-  for (const auto& each : session->stations) LATHE_TRY_STATUS(each->runner->helper().start());
+  for (Helper* helper : session->helpers()) LATHE_TRY_STATUS(helper->start());
   return session;
 }
 
@@ -92,6 +136,7 @@ Result<std::unique_ptr<Measurer>> make_measurer(const std::shared_ptr<Session>& 
                          .free_layout = workload.contract.free_layout,
                          .memory_bytes = options.memory_bytes};
   task.session = session;
+  task.stations = session->groups[session->tasks++ % session->groups.size()];
   return measurer;
 }
 

@@ -85,7 +85,7 @@ class Race {
   // What is told last is what a caller gets: several threads share the machine with what else runs
   // on it, as those of a program do. One is pinned to keep the noise away, which slows none.
   void run_as_a_program(bool begins) {
-    if (task_.session->target.threads() < 2) return;
+    if (task_.session->target.threads() < 2 || task_.first().elsewhere) return;
     std::vector<int> cpus = task_.session->gate.timed;
     if (begins)
       cpus.insert(cpus.end(), task_.session->gate.others.begin(), task_.session->gate.others.end());

@@ -100,13 +100,13 @@ void ReferenceJob::on_built(Result<Built> built) {
 }
 
 void ReferenceJob::execute() {
-  task_.first().runner->execute(
+  task_.session->host().execute(
       state_->built, state_->inputs, state_->outputs, {}, kReferenceSeconds,
       [this](Result<runner::Executed> executed) { on_executed(std::move(executed)); });
 }
 
 void ReferenceJob::on_executed(Result<runner::Executed> executed) {
-  if (!executed && may_try_again(task_.first().runner->helper(), executed.error()))
+  if (!executed && may_try_again(task_.session->host().helper(), executed.error()))
     return execute();
   if (!executed) return finish(std::unexpected(executed.error()));
   log(LogLevel::kDebug, "reference computed in {:.6f} s",

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "base/hash.h"
+#include "base/target_json.h"
 
 namespace lathe::measure {
 namespace {
@@ -43,6 +44,19 @@ Result<Asset> Asset::of(runner::Fd file) {
 RunnerClient::RunnerClient(std::string program, std::vector<int> cpus)
     : helper_({"runner", std::move(program), ErrorKind::kRun, runner::RunnerMessages::greeting()}),
       cpus_(std::move(cpus)) {}
+
+RunnerClient::RunnerClient(std::string address)
+    : helper_({"runner", std::move(address), ErrorKind::kRun, runner::RunnerMessages::greeting(),
+               true}) {}
+
+void RunnerClient::describe(double seconds, const Then<Fingerprint>& then) {
+  helper_.ask<runner::Described>(
+      runner::Describe{}, {}, seconds, [then](const Result<runner::Described>& described) {
+        if (!described) return then(std::unexpected(described.error()));
+        const auto json = parse_json(described->fingerprint);
+        then(json ? fingerprint_from_json(*json) : std::unexpected(json.error()));
+      });
+}
 
 void RunnerClient::take(const RunnerTask& task) {
   LATHE_CHECK(!busy(), "a runner takes another task while it is busy");

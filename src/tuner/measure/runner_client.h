@@ -38,6 +38,8 @@ class RunnerClient {
 
   // Programs run on these processors; empty: on those of the runner.
   RunnerClient(std::string program, std::vector<int> cpus);
+  // Elsewhere, where a runner serves at HOST:PORT.
+  explicit RunnerClient(std::string address);
 
   // Runs programs of this task until another is taken, or until it leaves. It must stay where it
   // is.
@@ -47,6 +49,8 @@ class RunnerClient {
   Helper& helper() { return helper_; }
   bool busy() const { return helper_.busy(); }
 
+  // The device's fingerprint.
+  void describe(double seconds, const Then<Fingerprint>& then);
   // Each call concerns one candidate and ends in one call of `then`. A candidate that the runner
   // dropped is loaded again.
   void load(std::int64_t id, const Built& built, double seconds, const Then<runner::Loaded>& then);

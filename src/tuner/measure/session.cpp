@@ -27,6 +27,13 @@ std::vector<BuilderClient*> Session::all_builders() const {
   return all;
 }
 
+std::vector<RunnerClient*> Session::all_runners() const {
+  std::vector<RunnerClient*> all;
+  for (const auto& station : stations) all.push_back(station->runner.get());
+  if (own_host) all.push_back(own_host.get());
+  return all;
+}
+
 // Also removes what killed builders left: its own, and those of tuners killed shortly before it
 // began.
 Session::~Session() {
@@ -36,20 +43,20 @@ Session::~Session() {
 
 std::vector<Helper*> Session::helpers() const {
   std::vector<Helper*> all;
-  for (const auto& station : stations) all.push_back(&station->runner->helper());
+  for (RunnerClient* runner : all_runners()) all.push_back(&runner->helper());
   for (BuilderClient* builder : all_builders()) all.push_back(&builder->helper());
   return all;
 }
 
 void Task::take_helpers() {
   for (BuilderClient* builder : session->all_builders()) builder->take(building);
-  for (const auto& station : session->stations) station->runner->take(running);
+  for (RunnerClient* runner : session->all_runners()) runner->take(running);
 }
 
 Task::~Task() {
   if (!session) return;
   for (BuilderClient* builder : session->all_builders()) builder->leave(building);
-  for (const auto& station : session->stations) station->runner->leave(running);
+  for (RunnerClient* runner : session->all_runners()) runner->leave(running);
 }
 
 bool is_of_environment(const Error& error) {

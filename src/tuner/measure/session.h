@@ -20,6 +20,7 @@ namespace lathe::measure {
 
 // A device at work: its runner, and what its sentinel has shown.
 struct Station {
+  bool elsewhere = false;  // not this machine's, whose processors builders use
   Fingerprint machine;
   std::unique_ptr<RunnerClient> runner;
   SentinelGate sentinel{0.03};
@@ -34,6 +35,11 @@ struct Session {
   // Builds on the runner's processors while nothing is timed; null where all builders do.
   std::unique_ptr<BuilderClient> guest;
   std::vector<std::unique_ptr<Station>> stations;
+  // Stations whose times compare, those of one machine each.
+  std::vector<std::vector<Station*>> groups;
+  std::size_t tasks = 0;  // that were begun: they get the groups in turn
+  // Runs references where no station is this machine's processor; else null.
+  std::unique_ptr<RunnerClient> own_host;
   std::int64_t next_id = 1;  // of a candidate
   std::optional<BuiltPeak> peak_kernel;
 
@@ -41,11 +47,15 @@ struct Session {
   Session(Session&&) = delete;
   ~Session();
   std::vector<BuilderClient*> all_builders() const;  // with the guest
+  std::vector<RunnerClient*> all_runners() const;    // with the host's
   std::vector<Helper*> helpers() const;
+  // The runner on this machine's processor.
+  RunnerClient& host() const { return own_host ? *own_host : *stations.front()->runner; }
 };
 
 struct Task {
   std::shared_ptr<Session> session;
+  std::vector<Station*> stations;  // that measure it, of one machine; the first one races
   te::Workload workload;
   std::vector<std::vector<double>> inputs;  // values, until the reference is known
   BuilderTask building;
@@ -57,7 +67,7 @@ struct Task {
   Task() = default;
   Task(Task&&) = delete;
   ~Task();  // the helpers forget it
-  Station& first() const { return *session->stations.front(); }
+  Station& first() const { return *stations.front(); }
   const Fingerprint& machine() const { return first().machine; }
   // From now on the helpers work for it. None of them may be busy.
   void take_helpers();
