@@ -21,6 +21,11 @@ Clock::duration seconds(double s) {
 
 }  // namespace
 
+bool is_of_environment(const Error& error) {
+  return error.kind == ErrorKind::kIo || error.kind == ErrorKind::kNotFound ||
+         error.kind == ErrorKind::kDataLoss;
+}
+
 Status Helper::start() {
   if (process_) return {};
   process_ =

@@ -20,6 +20,10 @@ inline constexpr double kSetupSeconds = 60;
 
 using Clock = std::chrono::steady_clock;
 
+// True for an error that says nothing of the program: a file that cannot be written, a process that
+// cannot be started, a linker that is missing, a helper of another version.
+bool is_of_environment(const Error& error);
+
 // How to name a failure of the process itself.
 struct Role {
   std::string name;      // "builder", "runner"

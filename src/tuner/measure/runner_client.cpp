@@ -46,8 +46,8 @@ RunnerClient::RunnerClient(std::string program, std::vector<int> cpus)
       cpus_(std::move(cpus)) {}
 
 RunnerClient::RunnerClient(std::string address)
-    : helper_({"runner", std::move(address), ErrorKind::kRun, runner::RunnerMessages::greeting(),
-               true}) {}
+    : helper_({"runner", address, ErrorKind::kRun, runner::RunnerMessages::greeting(), true}),
+      address_(std::move(address)) {}
 
 void RunnerClient::describe(double seconds, const Then<Fingerprint>& then) {
   helper_.ask<runner::Described>(
@@ -109,13 +109,19 @@ void RunnerClient::keep(const Asset& asset, const std::function<void(Status)>& t
       [this, &asset] { kept_.insert(asset.name); }, then);
 }
 
+// A machine that is lost before it knows the workload says nothing of a candidate.
+Error RunnerClient::unprepared(const Error& error) const {
+  if (address_.empty() || helper_.running() || is_of_environment(error)) return error;
+  return {ErrorKind::kIo, "the device cannot be reached: " + error.message, address_};
+}
+
 template <class Message>
 void RunnerClient::tell(const Message& message, const std::vector<int>& fds,
                         const std::function<void()>& told,
                         const std::function<void(Status)>& then) {
   helper_.ask<runner::Ready>(message, fds, kSetupSeconds,
                              [=, this](const Result<runner::Ready>& reply) {
-                               if (!reply) return then(std::unexpected(reply.error()));
+                               if (!reply) return then(std::unexpected(unprepared(reply.error())));
                                told();
                                prepare(then);
                              });

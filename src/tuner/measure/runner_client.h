@@ -75,6 +75,7 @@ class RunnerClient {
   void tell(const Message& message, const std::vector<int>& fds, const std::function<void()>& told,
             const std::function<void(Status)>& then);
   void keep(const Asset& asset, const std::function<void(Status)>& then);
+  Error unprepared(const Error& error) const;
   void begin_anew();  // as the runner does after a setup
   void send_load(std::int64_t id, const Built& built, bool check, double seconds,
                  const Then<runner::Loaded>& then);
@@ -82,6 +83,7 @@ class RunnerClient {
   bool holds(std::int64_t id) const;
 
   Helper helper_;
+  std::string address_;  // of one elsewhere
   std::vector<int> cpus_;
   bool pinned_ = true;
   std::int64_t shift_ = 0;

@@ -59,11 +59,6 @@ Task::~Task() {
   for (RunnerClient* runner : session->all_runners()) runner->leave(running);
 }
 
-bool is_of_environment(const Error& error) {
-  return error.kind == ErrorKind::kIo || error.kind == ErrorKind::kNotFound ||
-         error.kind == ErrorKind::kDataLoss;
-}
-
 KeepOff::KeepOff(const Gate& gate) {
   if (!gate.overlap || gate.others.empty()) return;
   before_ = allowed_processors();

@@ -105,10 +105,6 @@ class ReferenceJob {
 // False: `stop` returned true before there was one.
 Result<bool> ensure_reference(Task& task, const std::function<bool()>& stop = {});
 
-// True for an error that says nothing of the program: a file that cannot be written, a process that
-// cannot be started, a linker that is missing, a helper of another version.
-bool is_of_environment(const Error& error);
-
 // Keeps the calling thread off the processors on which something is timed, for as long as this
 // object lives.
 class KeepOff {

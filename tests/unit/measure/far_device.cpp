@@ -74,8 +74,9 @@ void pass_on(const Place& place, runner::Channel& tuner, runner::Channel& runner
 }
 
 // In a process of its own, which dies with the machine.
-void serve(const Place& place, int connection) {
+void serve(const Place& place, int connection, pid_t machine) {
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+  if (::getppid() != machine) return;  // it died before
   if (place.how == "direct") {
     const pid_t runner = start_runner(place, connection);
     watch(connection);
@@ -108,12 +109,14 @@ int main(int count, char** words) {
   ::getsockname(listener, address, &size);
   std::ofstream(place.at("port.new")) << ntohs(at.sin_port);
   std::filesystem::rename(place.at("port.new"), place.at("port"));
+  const pid_t machine = ::getpid();
   for (;;) {
     const int connection = ::accept4(listener, nullptr, nullptr, SOCK_CLOEXEC);
     if (connection < 0) continue;
     if (::fork() == 0) {
       ::signal(SIGCHLD, SIG_DFL);
-      serve(place, connection);
+      ::close(listener);
+      serve(place, connection, machine);
       ::_exit(0);
     }
     ::close(connection);
