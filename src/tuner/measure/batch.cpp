@@ -73,8 +73,8 @@ bool Batch::has_work_here() const {
 
 // Stops at fewer candidates where each takes long, so that something is measured soon.
 bool Batch::burst_built() const {
-  const bool long_enough = !to_load_.empty() && seconds_since(phase_began_) > kLongestBurst;
-  return to_load_.size() >= kBurst || long_enough;
+  const bool long_enough = burst_ > 0 && seconds_since(phase_began_) > kLongestBurst;
+  return burst_ >= kBurst || long_enough;
 }
 
 void Batch::change_phase() {
@@ -85,7 +85,9 @@ void Batch::change_phase() {
   } else if (!times_here() && !has_work_here()) {
     build_phase_ = true;
   }
-  if (before != build_phase_) phase_began_ = Clock::now();
+  if (before == build_phase_) return;
+  phase_began_ = Clock::now();
+  burst_ = 0;
 }
 
 void Batch::feed() {
@@ -187,6 +189,7 @@ void Batch::on_built(Item& item, Result<Built> built, bool builder_died) {
     twin->second->twins.push_back(&item);
     return;
   }
+  ++burst_;
   to_load_.push_back(&item);
 }
 

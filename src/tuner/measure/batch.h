@@ -87,6 +87,7 @@ class Batch {
   Clock::time_point last_report_ = Clock::now();
   bool computing_ = false;   // the reference, so that nothing can be measured yet
   bool build_phase_ = true;  // matters where building and measuring may not overlap
+  std::size_t burst_ = 0;    // candidates that were built in this phase to be measured
   Clock::time_point phase_began_ = Clock::now();
   int extra_visits_left_ = 0;
   std::optional<Error> environment_;  // says nothing of a program, and ends the batch

@@ -144,7 +144,7 @@ struct Options {
   std::string cache_folder;
   // Which devices of the target's kind measure: this machine's, and those whose runners serve at
   // these addresses, HOST:PORT. Whoever listens there gets code and tensors in the clear, and is
-  // believed.
+  // believed; it starts a runner for each connection, and ends it with that.
   bool here = true;
   std::vector<std::string> elsewhere;
   // Paths of the helpers. Empty: they are beside this executable, in $LATHE_LIBEXEC, or where they

@@ -147,6 +147,18 @@ TEST(Devices, OfOneKindShareABatch) {
   EXPECT_EQ(far.asked<runner::Execute>(), 0) << "the host computes the reference";
 }
 
+// Building here and timing here take turns; the other device goes on meanwhile.
+TEST(Devices, OneElsewhereDoesNotWaitForBuilders) {
+  const FarDevice far("watched");
+  Options options = options_with({far.address()});
+  options.jobs = 1;
+  const auto session = open_session(host(), options);
+  ASSERT_TRUE(session.has_value()) << session.error().text();
+  measure_all(*matmul_on(*session));
+  EXPECT_GT(far.asked<runner::Load>(), 0);
+  EXPECT_LT(far.asked<runner::Load>(), static_cast<int>(programs().size())) << "both work";
+}
+
 TEST(Devices, InputsAndReferencesAreSentOnce) {
   const FarDevice far("watched");
   const auto session = open_session(host(), options_with({far.address()}));
