@@ -9,6 +9,7 @@
 #include "base/hash.h"
 #include "base/trust.h"
 #include "compiler/backends/backends.h"
+#include "tuner/measure/device.h"
 #include "tuner/measure/measure.h"
 
 namespace lathe::api {
@@ -54,7 +55,7 @@ std::string hash_of_case(const te::Workload& workload, const Target& target,
                  .add(kCheck)
                  .add(te::workload_key(workload))
                  .add(target.text())
-                 .add(host_fingerprint().text())
+                 .add(measure::machine_for(target).text())
                  .add(code)
                  .value());
 }
@@ -65,10 +66,10 @@ std::optional<Checked> without(const Target& target, Checking checking) {
   if (check_runs_here(target)) return std::nullopt;
   return Checked{.sentence = fmt::format(
                      "was not checked: it is for {} and could not run where it was made ({})",
-                     target.text(), host_fingerprint().name())};
+                     target.text(), measure::machine_for(target).name())};
 }
 
-Checked passed(const te::Workload& workload, double error) {
+Checked passed(const te::Workload& workload, const Target& target, double error) {
   const double allowed = workload.contract.max_error;
   const std::string within =
       error <= allowed
@@ -84,7 +85,7 @@ Checked passed(const te::Workload& workload, double error) {
           .sentence = fmt::format("was checked on {}: it ran on random inputs between guard pages, "
                                   "and its outputs agree with a reference made apart from it of "
                                   "the same expression; {}",
-                                  host_fingerprint().name(), within)};
+                                  measure::machine_for(target).name(), within)};
 }
 
 std::unexpected<Error> refused(Error error) {
@@ -122,11 +123,11 @@ Result<Checked> check_library(const te::Workload& workload, const schedule::Trac
   if (const auto none = without(target, checking)) return *none;
   const std::string hash = hash_of_case(workload, target, library);
   const PassedPrograms known;
-  if (const auto error = known.find(hash)) return passed(workload, *error);
+  if (const auto error = known.find(hash)) return passed(workload, target, *error);
   const auto error = run_once(workload, trace, target);
   if (!error) return refused(error.error());
   known.add(hash, *error);
-  return passed(workload, *error);
+  return passed(workload, target, *error);
 }
 
 Result<Checked> check_program(const te::Workload& workload, const schedule::Trace& trace,

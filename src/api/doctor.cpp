@@ -42,8 +42,7 @@ std::string size_text(std::int64_t bytes) {
                            : fmt::format("{:.3g} MiB", static_cast<double>(bytes) / (1 << 20));
 }
 
-Check processor() {
-  const CpuFingerprint machine = host_cpu();
+Check processor(const CpuFingerprint& machine) {
   return {"processor",
           State::kFine,
           fmt::format("{} ({}), caches: {} and {} a core, {} in all", machine.cpu_name,
@@ -52,11 +51,11 @@ Check processor() {
           {}};
 }
 
-Check cores(const Target& target, const std::string& threads) {
+Check cores(const CpuFingerprint& machine, const Target& target, const std::string& threads) {
   const int allowed = static_cast<int>(allowed_processors().size());
   const double quota = processor_quota();
   Check check{
-      "cores", State::kFine, fmt::format("{} of {} may be used", allowed, host_cpu().cores), {}};
+      "cores", State::kFine, fmt::format("{} of {} may be used", allowed, machine.cores), {}};
   if (quota < allowed) {
     check.state = State::kDoubtful;
     check.finding += fmt::format(", a quota allows {:.2g} of them at a time", quota);
@@ -202,8 +201,17 @@ Check records(const std::string& database) {
 
 std::vector<Check> examine(const Target& target, const std::string& threads,
                            const std::string& database) {
-  return {processor(), cores(target, threads), governor(), turbo(),          load(), timer(),
-          memory(),    pipeline(target),       cache(),    records(database)};
+  const CpuFingerprint machine = host_cpu();
+  return {processor(machine),
+          cores(machine, target, threads),
+          governor(),
+          turbo(),
+          load(),
+          timer(),
+          memory(),
+          pipeline(target),
+          cache(),
+          records(database)};
 }
 
 }  // namespace lathe::api

@@ -12,6 +12,7 @@
 #include "base/file.h"
 #include "base/trust.h"
 #include "compiler/te/workload.h"
+#include "tuner/measure/device.h"
 
 namespace lathe::api {
 namespace {
@@ -159,7 +160,7 @@ Result<MaybeBeginning> global_model_for(const std::string& file, const std::stri
   if (!able || !options.model.transfer || options.run.fresh) return std::nullopt;
   if (store != nullptr) {
     auto taught = LATHE_TRY(learn::global_of_store(
-        *store, workload, target.text(), options.run.cache_mode, host_fingerprint().cpu(),
+        *store, workload, target.text(), options.run.cache_mode, measure::machine_for(target).cpu(),
         LATHE_TRY(global_options(options, target_class))));
     if (taught) return Beginning{std::move(*taught)};
   }

@@ -3,6 +3,7 @@
 #include <filesystem>
 
 #include "api/workload.h"
+#include "tuner/measure/device.h"
 
 namespace lathe::api {
 
@@ -20,8 +21,8 @@ Result<Predicted> predict_schedule(const PredictRequest& request) {
   tune::Options options = request.options;
   out.origin = LATHE_TRY(begin_from_others(request.global_model, te::workload_key(workload),
                                            request.target, store.get(), options));
-  const auto subject =
-      LATHE_TRY(tune::make_subject(*space, options, request.target, host_fingerprint()));
+  const auto subject = LATHE_TRY(
+      tune::make_subject(*space, options, request.target, measure::machine_for(request.target)));
   const space::Config config = LATHE_TRY(tune::predict(*subject, options));
   out.trace = space->trace(config);
   out.config = space->to_json(config);

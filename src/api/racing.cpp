@@ -9,6 +9,7 @@
 #include "api/targets.h"
 #include "api/workload.h"
 #include "compiler/schedule/step.h"
+#include "tuner/measure/device.h"
 
 namespace lathe::api {
 namespace {
@@ -27,7 +28,7 @@ Result<store::Query> entrants(const RaceRequest& request) {
   return store::Query{.workload = te::workload_key(request.workload),
                       .target = request.target.text(),
                       .cache_mode = request.cache_mode,
-                      .cpu = host_fingerprint().cpu(),
+                      .cpu = measure::machine_for(request.target).cpu(),
                       .ok = true,
                       .codegen_version = LATHE_TRY(codegen_version(request.target))};
 }

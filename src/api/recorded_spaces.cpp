@@ -57,7 +57,6 @@ recorded::Recording blank(const SpaceList& list, int version) {
   recording.name = list.name;
   recording.space = list.space;
   recording.target = list.target;
-  recording.machine = host_fingerprint();
   recording.cache_mode = list.cache_mode;
   recording.flavour = list.flavour;
   recording.codegen_version = version;
@@ -88,6 +87,7 @@ Result<RecordedSpace> record_space(const RecordingRequest& request, const TuneLi
   measuring.cache = request.list.cache_mode;
   const auto measurer =
       LATHE_TRY(measure::make_measurer(recording.space->workload(), recording.target, measuring));
+  recording.machine = measurer->machine();
   recording.peak_flops = LATHE_TRY(peak_of(*store, *measurer, recording.target));
   RecordedSpace out;
   out.summary = LATHE_TRY(recorded::record(

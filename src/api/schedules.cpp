@@ -17,6 +17,7 @@
 #include "base/known_names.h"
 #include "compiler/te/parse.h"
 #include "compiler/te/work.h"
+#include "tuner/measure/device.h"
 
 namespace lathe::api {
 
@@ -114,7 +115,7 @@ Result<std::optional<Applicable>> best_for(store::Store& store, store::Query que
                                            const te::Workload& workload, const Target& target,
                                            PassedOver& passed) {
   query.target = target.text();
-  query.cpu = host_fingerprint().cpu();
+  query.cpu = measure::machine_for(target).cpu();
   if (auto own = LATHE_TRY(best_applicable(store, query, workload, target, passed))) return own;
   query.cpu.clear();
   return best_applicable(store, query, workload, target, passed);
@@ -231,7 +232,7 @@ Result<Chosen> best_on_record(const te::Workload& workload, const Target& target
                    target.text(), name_of(request.cache_mode),
                    others.empty() ? "" : ", but one is with " + others);
   }
-  if (chosen->record->cpu != host_fingerprint().cpu())
+  if (chosen->record->cpu != measure::machine_for(target).cpu())
     add_sentence(chosen->note, "the best record was measured on another CPU model (" +
                                    chosen->record->cpu + "); run lathe tune here for a better one");
   return std::move(*chosen);

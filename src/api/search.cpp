@@ -14,6 +14,7 @@
 #include "api/targets.h"
 #include "api/workload.h"
 #include "research/recorded/replay.h"
+#include "tuner/measure/device.h"
 #include "tuner/tune/proposer.h"
 
 namespace lathe {
@@ -58,7 +59,7 @@ Result<std::unique_ptr<Search::Impl>> search_of(const Workload& workload,
   if (std::filesystem::exists(database)) store = LATHE_TRY(api::open_existing(database));
   LATHE_TRY(
       api::begin_from_others(options.global_model, workload.key(), target, store.get(), inner));
-  LATHE_TRY_STATUS(begin(*impl, inner, target, host_fingerprint()));
+  LATHE_TRY_STATUS(begin(*impl, inner, target, measure::machine_for(target)));
   return impl;
 }
 

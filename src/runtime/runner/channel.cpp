@@ -1,6 +1,8 @@
 #include "runtime/runner/channel.h"
 
 #include <fcntl.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <poll.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
@@ -20,6 +22,7 @@ std::unexpected<Error> system_error(const char* what) {
 }
 
 constexpr int kSendPatienceMs = 2000;
+constexpr std::int64_t kPartBytes = 1 << 20;  // of a file that is sent as bytes
 
 bool wait_writable(int fd, Patience patience) {
   constexpr int kEndless = -1;
@@ -66,13 +69,74 @@ Result<Fd> make_memory_file(const char* name, std::span<const std::byte> content
   return file;
 }
 
+Channel::Channel(Fd end, Patience patience) : end_(std::move(end)), patience_(patience) {
+  int domain = AF_UNIX;
+  socklen_t size = sizeof domain;
+  ::getsockopt(end_.get(), SOL_SOCKET, SO_DOMAIN, &domain, &size);
+  passes_descriptors_ = domain == AF_UNIX;
+  const int now = 1;  // requests and replies take turns: none waits for another to share a packet
+  if (!passes_descriptors_) ::setsockopt(end_.get(), IPPROTO_TCP, TCP_NODELAY, &now, sizeof now);
+}
+
 Status Channel::send(const Packet& packet, std::span<const int> fds) {
+  const auto files = static_cast<std::uint32_t>(fds.size());
+  if (passes_descriptors_) return send_whole(packet, files, fds);
+  for (const int file : fds) LATHE_TRY_STATUS(send_content(file));
+  return send_whole(packet, files, {});
+}
+
+// Leaves out the holes of a sparse file.
+Status Channel::send_content(int file) {
+  Carried part{.size = ::lseek(file, 0, SEEK_END)};
+  if (part.size < 0) return system_error("cannot tell the size of a file");
+  for (part.last = false; !part.last;) {
+    const off_t data = ::lseek(file, part.offset, SEEK_DATA);
+    if (data >= 0) part.offset = data;
+    else if (errno == ENXIO) part.offset = part.size;  // there is no more
+    part.bytes.resize(static_cast<std::size_t>(std::min(kPartBytes, part.size - part.offset)));
+    if (!part.bytes.empty()) {
+      const ssize_t got = ::pread(file, part.bytes.data(), part.bytes.size(), part.offset);
+      if (got <= 0) return system_error("cannot read a file that is to be sent");
+      part.bytes.resize(static_cast<std::size_t>(got));
+    }
+    const std::int64_t end = part.offset + static_cast<std::int64_t>(part.bytes.size());
+    part.last = end == part.size;
+    Packet packet{kCarriedType, kCarriedVersion, {}};
+    write(packet.body, part);
+    LATHE_TRY_STATUS(send_whole(packet, 0, {}));
+    part.offset = end;
+  }
+  return {};
+}
+
+Status Channel::keep_part(std::string_view body) {
+  Carried part;
+  Reader reader(body);
+  reader.read(part);
+  const auto bytes = static_cast<std::int64_t>(part.bytes.size());
+  if (!reader.complete() || part.size < 0 || part.offset < 0 || bytes > part.size ||
+      part.offset > part.size - bytes)
+    return fail(ErrorKind::kDataLoss, "the other process sent a damaged part of a file");
+  if (!in_part_) {
+    if (arrived_.size() >= kMostFds)
+      return fail(ErrorKind::kDataLoss, "the other process sent files without their message");
+    arrived_.push_back(LATHE_TRY(make_memory_file("lathe-carried", part.size)));
+  }
+  in_part_ = !part.last;
+  for (std::int64_t done = 0; done < bytes;) {
+    const ssize_t put = ::pwrite(arrived_.back().get(), part.bytes.data() + done,
+                                 static_cast<std::size_t>(bytes - done), part.offset + done);
+    if (put <= 0) return system_error("cannot keep a file that was sent");
+    done += put;
+  }
+  return {};
+}
+
+Status Channel::send_whole(const Packet& packet, std::uint32_t files, std::span<const int> fds) {
   const std::string& body = packet.body;
   LATHE_CHECK(fds.size() <= kMostFds && body.size() <= kLongestBody);
-  auto header = bytes_of(Header{.type = packet.type,
-                                .length = body.size(),
-                                .fds = static_cast<std::uint32_t>(fds.size()),
-                                .version = packet.version});
+  auto header = bytes_of(
+      Header{.type = packet.type, .length = body.size(), .fds = files, .version = packet.version});
   alignas(cmsghdr) char control[CMSG_SPACE(kMostFds * sizeof(int))] = {};
   iovec parts[2] = {{header.data(), header.size()}, {const_cast<char*>(body.data()), body.size()}};
   msghdr message{};
@@ -142,13 +206,18 @@ Status Channel::fill(bool wait) {
 
 Result<std::optional<Message>> Channel::next_buffered() {
   constexpr std::size_t kHeader = least_bytes<Header>();
-  if (buffer_.size() < kHeader) return std::nullopt;
   Header header;
-  Reader(std::string_view(buffer_).substr(0, kHeader)).read(header);
-  if (header.magic != kMagic || header.length > kLongestBody || header.fds > kMostFds)
-    return fail(ErrorKind::kDataLoss, "the other process sent something that is not a message");
-  if (buffer_.size() < kHeader + header.length) return std::nullopt;
-  if (arrived_.size() < header.fds)
+  for (;;) {
+    if (buffer_.size() < kHeader) return std::nullopt;
+    Reader(std::string_view(buffer_).substr(0, kHeader)).read(header);
+    if (header.magic != kMagic || header.length > kLongestBody || header.fds > kMostFds)
+      return fail(ErrorKind::kDataLoss, "the other process sent something that is not a message");
+    if (buffer_.size() < kHeader + header.length) return std::nullopt;
+    if (header.type != kCarriedType || header.version != kCarriedVersion) break;
+    LATHE_TRY_STATUS(keep_part(std::string_view(buffer_).substr(kHeader, header.length)));
+    buffer_.erase(0, kHeader + header.length);
+  }
+  if (arrived_.size() < header.fds || in_part_)
     return fail(ErrorKind::kDataLoss, "the other process sent a message without its descriptors");
   Message message{{header.type, header.version, buffer_.substr(kHeader, header.length)}, {}};
   buffer_.erase(0, kHeader + header.length);

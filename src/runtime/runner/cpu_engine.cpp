@@ -104,6 +104,7 @@ class CpuRunnable final : public Runnable {
 
 class CpuEngine final : public Engine {
  public:
+  Result<Fingerprint> machine() override { return host_fingerprint(); }
   Status set_up(const RunnerSetup& setup, int inputs) override {
     LATHE_TRY_STATUS(limit_memory(0));
     tensors_.inputs = LATHE_TRY(read_inputs(setup.inputs, inputs, setup.shift));

@@ -7,6 +7,7 @@
 #include <memory>
 #include <vector>
 
+#include "base/target.h"
 #include "runtime/runner/channel.h"
 #include "runtime/runner/protocol.h"
 #include "runtime/tensor/layout.h"
@@ -43,6 +44,8 @@ class Runnable {
 class Engine {
  public:
   virtual ~Engine() = default;
+  // What programs run on, as records name it.
+  virtual Result<Fingerprint> machine() = 0;
   // Begins with a workload. `inputs` is its file of inputs; earlier candidates are gone. The
   // borders are sound, and so is the shift.
   virtual Status set_up(const RunnerSetup& setup, int inputs) = 0;

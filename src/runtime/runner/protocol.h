@@ -1,10 +1,11 @@
 // The messages between the tuner and `lathe-runner`: one request, one reply, in turn. The runner
 // begins with a Greeting.
 //
-// The workload's inputs are sent once; so is the reference that outputs are compared with. A
-// candidate is loaded (opened, prepared, run once, checked). Then the tuner visits it as often as
-// it likes, between visits of other candidates too, and drops it in the end. A visit times one
-// candidate for a few milliseconds.
+// A runner serves workload after workload. The inputs of one are sent once, as an asset with a
+// name; so is the reference that outputs are compared with. A candidate is loaded (opened,
+// prepared, run once, checked). Then the tuner visits it as often as it likes, between visits of
+// other candidates too, and drops it in the end. A visit times one candidate for a few
+// milliseconds.
 #pragma once
 
 #include <array>
@@ -50,9 +51,37 @@ inline constexpr auto kFields<tensor::Border> = fields<tensor::Border>(
     &tensor::Border::name, &tensor::Border::dtype, &tensor::Border::shape, &tensor::Border::layout,
     &tensor::Border::size, &tensor::Border::constant);
 
-// fds: the inputs, row-major, one after the other, each at a multiple of 64 bytes. Reply: Ready.
+// A file that the runner keeps under a name, for whatever workload it is told of later. fds: the
+// file. Reply: Ready.
+struct KeepAsset {
+  std::string name;
+  std::vector<std::string> drop;  // those that it need not keep any more
+};
+template <>
+inline constexpr Schema kSchema<KeepAsset>{6, 1, "KeepAsset"};
+template <>
+inline constexpr auto kFields<KeepAsset> = fields<KeepAsset>(&KeepAsset::name, &KeepAsset::drop);
+
+// Reply: Described.
+struct Describe {};
+template <>
+inline constexpr Schema kSchema<Describe>{7, 1, "Describe"};
+template <>
+inline constexpr auto kFields<Describe> = fields<Describe>();
+struct Described {
+  std::string fingerprint;  // of the device on which the runner times, as JSON
+};
+template <>
+inline constexpr Schema kSchema<Described>{107, 1, "Described"};
+template <>
+inline constexpr auto kFields<Described> = fields<Described>(&Described::fingerprint);
+
+// Later requests concern this workload; candidates and reference of the last one are gone. Reply:
+// Ready.
 struct RunnerSetup {
   std::vector<tensor::Border> inputs, outputs;  // as the workload has them: row-major
+  // Its inputs, row-major, one after the other, each at a multiple of 64 bytes.
+  std::string inputs_asset;
   int threads = 1;
   std::vector<int> cpus;  // where it may run; empty: where it was started
   bool pinned = true;     // thread t runs on cpus[t]; else they run as those of any program
@@ -63,11 +92,11 @@ struct RunnerSetup {
   std::int64_t shift = 0;
 };
 template <>
-inline constexpr Schema kSchema<RunnerSetup>{1, 3, "RunnerSetup"};
+inline constexpr Schema kSchema<RunnerSetup>{1, 4, "RunnerSetup"};
 template <>
 inline constexpr auto kFields<RunnerSetup> = fields<RunnerSetup>(
-    &RunnerSetup::inputs, &RunnerSetup::outputs, &RunnerSetup::threads, &RunnerSetup::cpus,
-    &RunnerSetup::pinned, &RunnerSetup::memory_bytes, &RunnerSetup::shift);
+    &RunnerSetup::inputs, &RunnerSetup::outputs, &RunnerSetup::inputs_asset, &RunnerSetup::threads,
+    &RunnerSetup::cpus, &RunnerSetup::pinned, &RunnerSetup::memory_bytes, &RunnerSetup::shift);
 
 struct Ready {};
 template <>
@@ -75,16 +104,18 @@ inline constexpr Schema kSchema<Ready>{101, 1, "Ready"};
 template <>
 inline constexpr auto kFields<Ready> = fields<Ready>();
 
-// fds: a file that holds, for every output in turn, its values and then its bounds, as f64,
-// row-major. Reply: Ready.
+// Reply: Ready.
 struct ReferenceInfo {
+  // Holds, for every output in turn, its values and then its bounds, as f64, row-major.
+  std::string asset;
   // Largest error relative to the largest output; checked besides the bounds of each element.
   double max_error = 0;
 };
 template <>
-inline constexpr Schema kSchema<ReferenceInfo>{2, 1, "ReferenceInfo"};
+inline constexpr Schema kSchema<ReferenceInfo>{2, 2, "ReferenceInfo"};
 template <>
-inline constexpr auto kFields<ReferenceInfo> = fields<ReferenceInfo>(&ReferenceInfo::max_error);
+inline constexpr auto kFields<ReferenceInfo> =
+    fields<ReferenceInfo>(&ReferenceInfo::asset, &ReferenceInfo::max_error);
 
 // fds: the shared object. Reply: Loaded.
 struct Load {
@@ -234,8 +265,9 @@ struct Messages {
     return {{{kSchema<All>.type, kSchema<All>.version}...}};
   }
 };
-using RunnerMessages = Messages<RunnerSetup, Ready, ReferenceInfo, Load, Loaded, VisitRequest,
-                                Visited, Execute, Executed, Error, Crash>;
+using RunnerMessages =
+    Messages<Describe, Described, KeepAsset, RunnerSetup, Ready, ReferenceInfo, Load, Loaded,
+             VisitRequest, Visited, Execute, Executed, Error, Crash>;
 
 template <class Message>
 Packet encode(const Message& message) {

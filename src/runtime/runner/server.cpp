@@ -14,6 +14,7 @@
 #include <span>
 #include <utility>
 
+#include "base/target_json.h"
 #include "runtime/runner/check.h"
 #include "runtime/runner/clock.h"
 #include "runtime/runner/crash.h"
@@ -86,6 +87,11 @@ void Server::serve() {
 
 Result<Server::Reply> Server::answer(Message& message) {
   switch (message.type) {
+    case kSchema<Describe>.type: {
+      const Fingerprint machine = LATHE_TRY(engine_.machine());
+      return encode(Described{to_json(machine).dump()});
+    }
+    case kSchema<KeepAsset>.type: return keep_asset(message);
     case kSchema<RunnerSetup>.type: return set_up(message);
     case kSchema<ReferenceInfo>.type: return set_reference(message);
     case kSchema<Load>.type: return load(message);
@@ -95,8 +101,22 @@ Result<Server::Reply> Server::answer(Message& message) {
   }
 }
 
-Result<Server::Reply> Server::set_up(Message& message) {
+Result<Server::Reply> Server::keep_asset(Message& message) {
   LATHE_TRY_STATUS(same_count(message.fds.size(), 1));
+  const auto request = LATHE_TRY(decode<KeepAsset>(message));
+  for (const std::string& name : request.drop) assets_.erase(name);
+  assets_[request.name] = std::move(message.fds[0]);
+  return encode(Ready{});
+}
+
+Result<int> Server::asset(const std::string& name) const {
+  const auto found = assets_.find(name);
+  if (found == assets_.end())
+    return fail(ErrorKind::kDataLoss, "a request names the asset {}, which was not sent", name);
+  return found->second.get();
+}
+
+Result<Server::Reply> Server::set_up(const Message& message) {
   candidates_.clear();
   reference_.reset();
   setup_.reset();
@@ -105,22 +125,23 @@ Result<Server::Reply> Server::set_up(Message& message) {
   for (const auto& border : setup.outputs) LATHE_TRY_STATUS(tensor::verify(border));
   if (setup.shift < 0 || setup.shift % 16 != 0 || setup.shift > kLargestShift)
     return fail(ErrorKind::kDataLoss, "tensors cannot be shifted by {} bytes", setup.shift);
-  LATHE_TRY_STATUS(engine_.set_up(setup, message.fds[0].get()));
+  LATHE_TRY_STATUS(engine_.set_up(setup, LATHE_TRY(asset(setup.inputs_asset))));
   setup_ = std::move(setup);
   return encode(Ready{});
 }
 
-Result<Server::Reply> Server::set_reference(Message& message) {
-  LATHE_TRY_STATUS(same_count(message.fds.size(), 1));
+Result<Server::Reply> Server::set_reference(const Message& message) {
+  const auto info = LATHE_TRY(decode<ReferenceInfo>(message));
+  const int file = LATHE_TRY(asset(info.asset));
   Reference reference;
-  reference.max_error = LATHE_TRY(decode<ReferenceInfo>(message)).max_error;
+  reference.max_error = info.max_error;
   if (!setup_) return fail(ErrorKind::kDataLoss, "a reference came before its workload");
   std::int64_t offset = 0;
   for (const auto& border : setup_->outputs) {
     const auto elements = static_cast<std::size_t>(border.elements());
     std::vector<double> values(elements), bounds(elements);
-    LATHE_TRY_STATUS(read_doubles(message.fds[0].get(), offset, values));
-    LATHE_TRY_STATUS(read_doubles(message.fds[0].get(), offset, bounds));
+    LATHE_TRY_STATUS(read_doubles(file, offset, values));
+    LATHE_TRY_STATUS(read_doubles(file, offset, bounds));
     reference.values.push_back(std::move(values));
     reference.bounds.push_back(std::move(bounds));
   }

@@ -21,8 +21,10 @@ class Server {
   // A request's descriptors are closed after the reply.
   using Reply = Packet;
   Result<Reply> answer(Message& message);
-  Result<Reply> set_up(Message& message);
-  Result<Reply> set_reference(Message& message);
+  Result<Reply> keep_asset(Message& message);
+  Result<int> asset(const std::string& name) const;  // its descriptor
+  Result<Reply> set_up(const Message& message);
+  Result<Reply> set_reference(const Message& message);
   Result<Reply> load(Message& message);
   Result<Reply> visit(const Message& message);
   Result<Reply> execute(Message& message);
@@ -35,6 +37,7 @@ class Server {
 
   Channel& channel_;
   Engine& engine_;
+  std::map<std::string, Fd> assets_;
   std::optional<RunnerSetup> setup_;
   struct Reference {
     std::vector<std::vector<double>> values, bounds;  // one entry for each output

@@ -32,81 +32,99 @@ double seconds_since(Clock::time_point start) {
 
 }  // namespace
 
-Batch::Batch(Session& session, std::vector<Candidate> candidates, double best_seconds,
+Batch::Batch(Task& task, std::vector<Candidate> candidates, double best_seconds,
              const std::function<void(Outcome)>& done)
-    : session_(session), best_(best_seconds), done_(done) {
+    : task_(task), best_(best_seconds), done_(done) {
   for (Candidate& candidate : candidates) {
     auto item = std::make_unique<Item>();
     item->candidate = std::move(candidate);
-    item->id = session_.next_id++;
+    item->id = task_.session->next_id++;
     item->outcome.tag = item->candidate.tag;
-    item->outcome.machine = session_.machine;
+    item->outcome.machine = task_.machine();
     to_build_.push_back(item.get());
     items_.push_back(std::move(item));
   }
+  for (Station* station : task_.stations) places_.push_back({.station = station});
   extra_visits_left_ =
-      std::max<int>(2, static_cast<int>(items_.size()) * session_.options.visits / 4);
+      std::max<int>(2, static_cast<int>(items_.size()) * task_.session->options.visits / 4);
 }
 
 bool Batch::finished() const {
   return std::ranges::all_of(items_, [](const auto& item) { return item->final; });
 }
 
-bool Batch::may_build() const { return session_.overlap || build_phase_; }
-bool Batch::may_measure() const { return session_.overlap || !build_phase_; }
+bool Batch::may_build() const { return task_.session->gate.overlap || build_phase_; }
+// Builders have nothing to do with the processors of a device elsewhere.
+bool Batch::may_measure(const Place& place) const {
+  if (computing_ || place.busy || place.lost) return false;
+  if (place.station->elsewhere) return true;
+  return (task_.session->gate.overlap || !build_phase_) && !guest_builds();
+}
+bool Batch::times_here() const {
+  return computing_ || std::ranges::any_of(places_, [](const Place& place) {
+           return place.busy && !place.station->elsewhere;
+         });
+}
+bool Batch::has_work_here() const {
+  return !to_load_.empty() || std::ranges::any_of(to_revisit_, [](const Item* item) {
+    return !item->place->station->elsewhere;
+  });
+}
 
 // Stops at fewer candidates where each takes long, so that something is measured soon.
 bool Batch::burst_built() const {
-  const bool long_enough = !to_load_.empty() && seconds_since(phase_began_) > kLongestBurst;
-  return to_load_.size() >= kBurst || long_enough;
+  const bool long_enough = burst_ > 0 && seconds_since(phase_began_) > kLongestBurst;
+  return burst_ >= kBurst || long_enough;
 }
 
 void Batch::change_phase() {
-  if (session_.overlap) return;
+  if (task_.session->gate.overlap) return;
   const bool before = build_phase_;
   if (build_phase_) {
     if ((burst_built() || to_build_.empty()) && building_ == 0) build_phase_ = false;
-  } else if (!measuring_ && to_load_.empty() && to_revisit_.empty()) {
+  } else if (!times_here() && !has_work_here()) {
     build_phase_ = true;
   }
-  if (before != build_phase_) phase_began_ = Clock::now();
+  if (before == build_phase_) return;
+  phase_began_ = Clock::now();
+  burst_ = 0;
 }
 
 void Batch::feed() {
   change_phase();
   if (may_build())
-    for (const auto& builder : session_.builders) {
-      if (to_build_.empty() || (!session_.overlap && burst_built())) break;
+    for (const auto& builder : task_.session->builders) {
+      if (to_build_.empty() || (!task_.session->gate.overlap && burst_built())) break;
       if (builder->busy()) continue;
       Item* item = to_build_.front();
       to_build_.pop_front();
       build(*builder, *item);
     }
-  if (may_measure() && !measuring_ && !guest_builds()) measure_next();
+  for (Place& place : places_)
+    if (may_measure(place)) measure_next(place);
   build_as_guest();
 }
 
 // Uses the runner's processors for what the other builders have not begun, while it has no work.
 void Batch::build_as_guest() {
-  if (!session_.guest || guest_builds() || measuring_ || to_build_.empty()) return;
+  if (!task_.session->guest || guest_builds() || times_here() || to_build_.empty()) return;
   Item* item = to_build_.front();
   to_build_.pop_front();
-  build(*session_.guest, *item);
+  build(*task_.session->guest, *item);
 }
 
 Status Batch::run(const std::function<bool()>& stop) {
-  const KeepOff keep_off(session_);
-  EventLoop loop = session_.loop();
-  ReferenceJob reference(session_);
+  const KeepOff keep_off(task_.session->gate);
+  EventLoop loop = task_.loop();
+  ReferenceJob reference(task_);
   // The runner computes the reference while the first candidates are built.
-  bool computing = !reference.finished();
-  measuring_ = computing;
-  while (!finished() || computing) {
+  computing_ = !reference.finished();
+  while (!finished() || computing_) {
     if (stop && stop()) {
       abandon();
       return {};
     }
-    if (computing && reference.finished()) computing = measuring_ = false;
+    if (computing_ && reference.finished()) computing_ = false;
     if (!reference.result()) {
       abandon();
       return reference.result();
@@ -116,16 +134,17 @@ Status Batch::run(const std::function<bool()>& stop) {
       return std::unexpected(*environment_);
     }
     feed();
-    if (!finished() || computing) loop.wait(0.1);
+    if (!finished() || computing_) loop.wait(0.1);
   }
   return {};
 }
 
 // Ends the batch: reports visited candidates with what is known, and begins nothing new.
 void Batch::abandon() {
-  for (BuilderClient* builder : session_.all_builders())
+  for (BuilderClient* builder : task_.session->all_builders())
     if (builder->busy()) builder->helper().stop();
-  if (measuring_) session_.runner->helper().stop();
+  for (RunnerClient* runner : task_.session->all_runners())
+    if (runner->busy()) runner->helper().stop();
   for (const auto& item : items_)
     if (!item->final && !item->outcome.visits.empty()) complete(*item);
 }
@@ -133,7 +152,8 @@ void Batch::abandon() {
 void Batch::build(BuilderClient& builder, Item& item) {
   ++building_;
   item.since = Clock::now();
-  builder.build(schedule::to_json(item.candidate.trace).dump(), session_.options.timeout_seconds,
+  builder.build(schedule::to_json(item.candidate.trace).dump(),
+                task_.session->options.timeout_seconds,
                 [this, &item, &builder](Result<Built> built) {
                   --building_;
                   item.outcome.build_seconds += seconds_since(item.since);
@@ -153,7 +173,7 @@ void Batch::on_built(Item& item, Result<Built> built, bool builder_died) {
   const std::string& hash = item.built.program_hash;
   item.outcome.program_hash = hash;
   item.outcome.spills = item.built.spills;
-  if (const auto known = session_.finished.find(hash); known != session_.finished.end()) {
+  if (const auto known = task_.finished.find(hash); known != task_.finished.end()) {
     Outcome copy = known->second;
     copy.tag = item.outcome.tag;
     copy.build_seconds = item.outcome.build_seconds;
@@ -169,6 +189,7 @@ void Batch::on_built(Item& item, Result<Built> built, bool builder_died) {
     twin->second->twins.push_back(&item);
     return;
   }
+  ++burst_;
   to_load_.push_back(&item);
 }
 
@@ -176,30 +197,32 @@ void Batch::on_built(Item& item, Result<Built> built, bool builder_died) {
 // is some visits ago, so that each is measured in several states of the machine. Results need not
 // wait until the last slow program has been visited once.
 
-void Batch::measure_next() {
+void Batch::measure_next(Place& place) {
   const bool silent = seconds_since(last_report_) > kSilence;
-  Item* item = silent ? take_rested(kLeastGap) : nullptr;
+  Item* item = silent ? take_rested(place, kLeastGap) : nullptr;
   if (item == nullptr && !to_load_.empty()) {
     item = to_load_.front();
     to_load_.pop_front();
-    return load(*item);
+    return load(*item, place);
   }
-  if (item == nullptr) item = take_rested(kGap);
+  if (item == nullptr) item = take_rested(place, kGap);
   const bool more_to_come = !to_build_.empty() || building_ > 0;
-  if (item == nullptr && !(more_to_come && session_.overlap)) item = take_rested(0);
+  if (item == nullptr && !(more_to_come && task_.session->gate.overlap))
+    item = take_rested(place, 0);
   if (item != nullptr) visit(*item);
 }
 
-// A random candidate whose last visit is at least `gap` visits ago; with `gap` 0, the one whose
-// last visit is longest ago. Null if there is none.
-Batch::Item* Batch::take_rested(std::int64_t gap) {
+// A random candidate of the place whose last visit is at least `gap` visits ago; with `gap` 0, the
+// one whose last visit is longest ago. Null if there is none.
+Batch::Item* Batch::take_rested(const Place& place, std::int64_t gap) {
   std::vector<std::size_t> rested;
   for (std::size_t i = 0; i < to_revisit_.size(); ++i)
-    if (turn_ - to_revisit_[i]->last_turn >= gap) rested.push_back(i);
+    if (to_revisit_[i]->place == &place && place.turn - to_revisit_[i]->last_turn >= gap)
+      rested.push_back(i);
   if (rested.empty()) return nullptr;
   const auto longest = std::ranges::min_element(
       rested, {}, [this](std::size_t i) { return to_revisit_[i]->last_turn; });
-  const std::size_t chosen = gap == 0 ? *longest : rested[session_.rng.below(rested.size())];
+  const std::size_t chosen = gap == 0 ? *longest : rested[task_.rng.below(rested.size())];
   Item* item = to_revisit_[chosen];
   to_revisit_.erase(to_revisit_.begin() + static_cast<std::ptrdiff_t>(chosen));
   return item;
@@ -207,18 +230,20 @@ Batch::Item* Batch::take_rested(std::int64_t gap) {
 
 // A candidate whose first call takes a hundred times the best will not be the best.
 double Batch::patience() const {
-  return std::min(session_.options.timeout_seconds, std::max(kLeastPatience, kPatience * best_));
+  return std::min(task_.session->options.timeout_seconds,
+                  std::max(kLeastPatience, kPatience * best_));
 }
 
-void Batch::load(Item& item) {
-  measuring_ = true;
+void Batch::load(Item& item, Place& place) {
+  item.place = &place;
+  place.busy = true;
   item.since = Clock::now();
-  session_.runner->load(item.id, item.built, patience(),
-                        [this, &item](Result<runner::Loaded> loaded) {
-                          measuring_ = false;
-                          item.outcome.run_seconds += seconds_since(item.since);
-                          on_loaded(item, std::move(loaded));
-                        });
+  place.station->runner->load(item.id, item.built, patience(),
+                              [this, &item](Result<runner::Loaded> loaded) {
+                                item.place->busy = false;
+                                item.outcome.run_seconds += seconds_since(item.since);
+                                on_loaded(item, std::move(loaded));
+                              });
 }
 
 namespace {
@@ -251,7 +276,7 @@ void Batch::on_loaded(Item& item, Result<runner::Loaded> loaded) {
                             fmt::format("the error is {:.2g} of the largest output, as rounding "
                                         "makes it, and --max-error allows "
                                         "{:.2g}; allow more",
-                                        loaded->max_error, session_.workload.contract.max_error),
+                                        loaded->max_error, task_.workload.contract.max_error),
                             {}});
   if (loaded->wrong && loaded->max_error <= kMostRounding && has_large_tiles(item.candidate.trace))
     return fail_item(
@@ -259,12 +284,12 @@ void Batch::on_loaded(Item& item, Result<runner::Loaded> loaded) {
                fmt::format("the error is {:.2g} of the largest output, and --max-error "
                            "allows {:.2g}: a Cook-Toom algorithm with tiles of more "
                            "than {} results rounds too much; make them smaller",
-                           loaded->max_error, session_.workload.contract.max_error, kLargestTile),
+                           loaded->max_error, task_.workload.contract.max_error, kLargestTile),
                {}});
   if (loaded->wrong) {
-    const auto folder =
-        save_reproducer(session_.options.reproducer_folder, session_.workload, session_.target,
-                        item.candidate, item.built, session_.options.seed, *loaded);
+    const auto folder = save_reproducer(task_.session->options.reproducer_folder, task_.workload,
+                                        task_.session->target, item.candidate, item.built,
+                                        task_.session->options.seed, *loaded);
     return fail_item(
         item,
         {ErrorKind::kWrongAnswer,
@@ -275,7 +300,7 @@ void Batch::on_loaded(Item& item, Result<runner::Loaded> loaded) {
              folder ? *folder : "its trace (" + folder.error().message + ")"),
          folder ? *folder : std::string()});
   }
-  if (session_.options.visits == 0) return report(item);
+  if (task_.session->options.visits == 0) return report(item);
   if (item.first_seconds > kHopelessSeconds && item.first_seconds > kHopeless * best_) {
     item.outcome.visits.push_back({{item.first_seconds}, 0, {}});
     item.outcome.dropped_early = true;
@@ -285,10 +310,10 @@ void Batch::on_loaded(Item& item, Result<runner::Loaded> loaded) {
 }
 
 void Batch::visit(Item& item) {
-  measuring_ = true;
+  item.place->busy = true;
   item.since = Clock::now();
-  item.last_turn = ++turn_;
-  const Options& options = session_.options;
+  item.last_turn = ++item.place->turn;
+  const Options& options = task_.session->options;
   const bool first = item.outcome.visits.empty();
   const runner::VisitRequest request{
       .id = item.id,
@@ -298,12 +323,12 @@ void Batch::visit(Item& item) {
       .drop_above = first && best_ < 1e300 ? options.drop_factor * best_ : 0,
       .cold = options.cache == CacheMode::kCold};
   const double limit = options.timeout_seconds + options.min_seconds + 4 * item.first_seconds;
-  session_.runner->visit(item.built, request, limit,
-                         [this, &item](Result<runner::Visited> visited) {
-                           measuring_ = false;
-                           item.outcome.run_seconds += seconds_since(item.since);
-                           on_visited(item, std::move(visited));
-                         });
+  item.place->station->runner->visit(item.built, request, limit,
+                                     [this, &item](Result<runner::Visited> visited) {
+                                       item.place->busy = false;
+                                       item.outcome.run_seconds += seconds_since(item.since);
+                                       on_visited(item, std::move(visited));
+                                     });
 }
 
 void Batch::on_visited(Item& item, Result<runner::Visited> visited) {
@@ -316,11 +341,11 @@ void Batch::on_visited(Item& item, Result<runner::Visited> visited) {
   const bool first = item.outcome.visits.empty();
   item.outcome.visits.push_back(
       {std::move(visited->seconds), sentinel, std::move(visited->disturbed)});
-  if (first && fastest > session_.options.drop_factor * best_) {
+  if (first && fastest > task_.session->options.drop_factor * best_) {
     item.outcome.dropped_early = true;
     return complete(item);
   }
-  const bool disturbed = session_.gate.disturbed(sentinel) || !counts;
+  const bool disturbed = item.place->station->sentinel.disturbed(sentinel) || !counts;
   const bool repeat = disturbed && item.extra_visits < kExtraVisits && extra_visits_left_ > 0;
   if (repeat) {
     ++item.extra_visits;
@@ -328,16 +353,28 @@ void Batch::on_visited(Item& item, Result<runner::Visited> visited) {
   } else {
     ++item.quiet_visits;
   }
-  const bool far_behind = !disturbed && fastest > session_.options.enough_factor * best_;
+  const bool far_behind = !disturbed && fastest > task_.session->options.enough_factor * best_;
   const auto& visits = item.outcome.visits;
-  const bool known =
-      far_behind || agree(visits, session_.gate.normal(), session_.options.sentinel_tolerance);
-  if (known || item.quiet_visits >= session_.options.visits) return complete(item);
+  const bool known = far_behind || agree(visits, item.place->station->sentinel.normal(),
+                                         task_.session->options.sentinel_tolerance);
+  if (known || item.quiet_visits >= task_.session->options.visits) return complete(item);
   to_revisit_.push_back(&item);
 }
 
+bool Batch::lose(Place& place, const Error& error) {
+  place.lost = true;
+  if (std::ranges::all_of(places_, &Place::lost)) return false;
+  log(LogLevel::kWarn, "a device is lost, and others measure its candidates: {}", error.text());
+  const auto moved = std::ranges::stable_partition(
+      to_revisit_, [&](const Item* item) { return item->place != &place; });
+  to_load_.insert(to_load_.begin(), moved.begin(), moved.end());
+  to_revisit_.erase(moved.begin(), moved.end());
+  return true;
+}
+
 void Batch::run_failed(Item& item, const Error& error) {
-  const bool died = !session_.runner->helper().running();
+  if (is_of_environment(error) && lose(*item.place, error)) return to_load_.push_front(&item);
+  const bool died = !item.place->station->runner->helper().running();
   // Time limits are generous already.
   const bool retry = died && error.kind != ErrorKind::kTimeout;
   if (retry && item.run_attempts++ == 0) return to_load_.push_front(&item);
@@ -356,8 +393,8 @@ void Batch::fail_item(Item& item, const Error& error) {
 }
 
 void Batch::complete(Item& item) {
-  item.outcome.seconds =
-      estimate(item.outcome.visits, session_.gate.normal(), session_.options.sentinel_tolerance);
+  item.outcome.seconds = estimate(item.outcome.visits, item.place->station->sentinel.normal(),
+                                  task_.session->options.sentinel_tolerance);
   best_ = std::min(best_, item.outcome.seconds);
   report(item);
 }
@@ -365,10 +402,11 @@ void Batch::complete(Item& item) {
 void Batch::report(Item& item) {
   item.final = true;
   last_report_ = Clock::now();
-  session_.runner->forget(item.id);
+  if (item.place != nullptr) item.place->station->runner->forget(item.id);
   const std::string& hash = item.outcome.program_hash;
   const bool own = !hash.empty() && item.outcome.duplicate_of_hash.empty();
-  if (own && session_.finished.emplace(hash, item.outcome).second) session_.known.push_back(hash);
+  if (own && task_.finished.emplace(hash, item.outcome).second)
+    task_.building.known.push_back(hash);
   if (own) in_flight_.erase(hash);
   item.built.library = {};
   done_(item.outcome);
@@ -383,9 +421,9 @@ void Batch::report(Item& item) {
   }
 }
 
-Status measure_batch(Session& session, std::vector<Candidate> batch, double best_seconds,
+Status measure_batch(Task& task, std::vector<Candidate> batch, double best_seconds,
                      const std::function<void(Outcome)>& done, const std::function<bool()>& stop) {
-  return Batch(session, std::move(batch), best_seconds, done).run(stop);
+  return Batch(task, std::move(batch), best_seconds, done).run(stop);
 }
 
 }  // namespace lathe::measure

@@ -1,5 +1,6 @@
-// One call of Measurer::measure: candidates go from the builders to the runner, and events drive
-// everything.
+// One call of Measurer::measure: candidates go from the builders to the runners, and events drive
+// everything. Where several devices measure, each takes the next candidate when it has time, and
+// keeps it.
 #pragma once
 
 #include <deque>
@@ -15,16 +16,24 @@ namespace lathe::measure {
 
 class Batch {
  public:
-  Batch(Session& session, std::vector<Candidate> candidates, double best_seconds,
+  Batch(Task& task, std::vector<Candidate> candidates, double best_seconds,
         const std::function<void(Outcome)>& done);
   // Fails only with errors of the reference; an error of a candidate is its outcome.
   Status run(const std::function<bool()>& stop);
 
  private:
+  // A device in this batch.
+  struct Place {
+    Station* station = nullptr;
+    bool busy = false;      // its runner works on a request
+    bool lost = false;      // it cannot be reached any more, and others have its candidates
+    std::int64_t turn = 0;  // visits so far
+  };
   struct Item {
     Candidate candidate;
     std::int64_t id = 0;
     Built built;
+    Place* place = nullptr;  // that measures it, once one does
     Outcome outcome;
     double first_seconds = 0;  // of the first, checked call
     int build_attempts = 0, run_attempts = 0;
@@ -37,23 +46,27 @@ class Batch {
 
   bool finished() const;
   bool may_build() const;
-  bool may_measure() const;
+  bool may_measure(const Place& place) const;
+  bool times_here() const;
+  bool has_work_here() const;
   bool burst_built() const;
   void change_phase();
   void feed();
-  bool guest_builds() const { return session_.guest && session_.guest->busy(); }
+  bool guest_builds() const { return task_.session->guest && task_.session->guest->busy(); }
   void build_as_guest();
   void abandon();
 
   void build(BuilderClient& builder, Item& item);
   void on_built(Item& item, Result<Built> built, bool builder_died);
-  void measure_next();
+  void measure_next(Place& place);
   double patience() const;
-  void load(Item& item);
+  void load(Item& item, Place& place);
   void on_loaded(Item& item, Result<runner::Loaded> loaded);
   void visit(Item& item);
   void on_visited(Item& item, Result<runner::Visited> visited);
-  Item* take_rested(std::int64_t gap);
+  Item* take_rested(const Place& place, std::int64_t gap);
+  // Gives what the place has to others. False: there are none.
+  bool lose(Place& place, const Error& error);
   // Handles a failure while measuring: tries once more if the process died, else blames the
   // candidate.
   void run_failed(Item& item, const Error& error);
@@ -61,8 +74,9 @@ class Batch {
   void complete(Item& item);
   void report(Item& item);
 
-  Session& session_;
+  Task& task_;
   std::vector<std::unique_ptr<Item>> items_;
+  std::vector<Place> places_;  // as many as the task has stations, from the beginning
   double best_;
   const std::function<void(Outcome)>& done_;
 
@@ -71,10 +85,10 @@ class Batch {
   std::map<std::string, Item*> in_flight_;  // by program hash
   int building_ = 0;
   Clock::time_point last_report_ = Clock::now();
-  bool measuring_ = false;   // the runner works on a request
+  bool computing_ = false;   // the reference, so that nothing can be measured yet
   bool build_phase_ = true;  // matters where building and measuring may not overlap
+  std::size_t burst_ = 0;    // candidates that were built in this phase to be measured
   Clock::time_point phase_began_ = Clock::now();
-  std::int64_t turn_ = 0;  // visits so far
   int extra_visits_left_ = 0;
   std::optional<Error> environment_;  // says nothing of a program, and ends the batch
 };

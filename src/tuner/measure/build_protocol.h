@@ -12,7 +12,7 @@
 
 namespace lathe::measure {
 
-// Reply: SetUp.
+// Later requests concern this workload, until the next setup. Reply: SetUp.
 struct Setup {
   std::string workload;           // te::print_workload
   std::string target;             // canonical text
@@ -30,7 +30,8 @@ struct BuildRequest {
   // Hashes of programs measured since the last request; they are not built again.
   std::vector<std::string> known;
 };
-// Builds a reference, whose text is not the workload's, under a plain schedule. Reply: Built.
+// Builds a reference, whose text is not the workload's, under a plain schedule, for one thread of
+// this machine's processor. Reply: Built.
 struct BuildReference {
   std::string text;
 };

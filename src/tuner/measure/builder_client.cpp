@@ -1,17 +1,28 @@
 #include "tuner/measure/builder_client.h"
 
 namespace lathe::measure {
-BuilderClient::BuilderClient(std::string program, Setup setup,
-                             const std::vector<std::string>& known)
+BuilderClient::BuilderClient(std::string program, std::vector<int> cpus)
     : helper_({"builder", std::move(program), ErrorKind::kBuild, BuilderMessages::greeting()}),
-      setup_(std::move(setup)),
-      known_(known) {}
+      cpus_(std::move(cpus)) {}
+
+void BuilderClient::take(const BuilderTask& task) {
+  LATHE_CHECK(!busy(), "a builder takes another task while it is busy");
+  if (task_ != &task) told_setup_ = 0;
+  task_ = &task;
+}
+
+void BuilderClient::leave(const BuilderTask& task) {
+  if (task_ == &task) task_ = nullptr;
+}
 
 void BuilderClient::prepare(const std::function<void(Status)>& then) {
   if (const Status started = helper_.start(); !started) return then(started);
   const int generation = helper_.generation();
   if (told_setup_ == generation) return then({});
-  helper_.ask<SetUp>(setup_, {}, kSetupSeconds, [=, this](const Result<SetUp>& reply) {
+  LATHE_CHECK(task_ != nullptr, "a builder is asked without a task");
+  Setup setup = task_->setup;
+  setup.cpus = cpus_;
+  helper_.ask<SetUp>(setup, {}, kSetupSeconds, [=, this](const Result<SetUp>& reply) {
     if (!reply) return then(std::unexpected(reply.error()));
     told_setup_ = generation;
     told_known_ = 0;
@@ -31,11 +42,10 @@ void BuilderClient::build(const std::string& trace_json, bool anew, double secon
                           const Then<Built>& then) {
   prepare([=, this](Status ready) {
     if (!ready) return then(std::unexpected(ready.error()));
+    const auto& known = task_->known;
     const BuildRequest request{
-        trace_json,
-        anew,
-        {known_.begin() + static_cast<std::ptrdiff_t>(told_known_), known_.end()}};
-    told_known_ = known_.size();
+        trace_json, anew, {known.begin() + static_cast<std::ptrdiff_t>(told_known_), known.end()}};
+    told_known_ = known.size();
     helper_.ask<Built>(request, {}, seconds, then);
   });
 }

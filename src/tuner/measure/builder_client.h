@@ -12,14 +12,24 @@
 
 namespace lathe::measure {
 
+// What a builder is told of a workload.
+struct BuilderTask {
+  Setup setup;  // without the processors, which are the builder's
+  // Hashes of the programs that were measured for it, in order.
+  std::vector<std::string> known;
+};
+
 class BuilderClient {
  public:
   template <class T>
   using Then = Helper::Then<T>;
 
-  // `known`: hashes of the programs measured in this session, in order. It grows and must outlive
-  // this object.
-  BuilderClient(std::string program, Setup setup, const std::vector<std::string>& known);
+  // The builder runs on these processors; empty: on any.
+  BuilderClient(std::string program, std::vector<int> cpus);
+
+  // Builds for this task until another is taken, or until it leaves. It must stay where it is.
+  void take(const BuilderTask& task);
+  void leave(const BuilderTask& task);
 
   Helper& helper() { return helper_; }
   bool busy() const { return helper_.busy(); }
@@ -44,9 +54,9 @@ class BuilderClient {
   void ask(const Request& message, double seconds, const Then<Answer>& then);
 
   Helper helper_;
-  Setup setup_;
-  const std::vector<std::string>& known_;
-  int told_setup_ = 0;  // the generation that knows the setup
+  std::vector<int> cpus_;
+  const BuilderTask* task_ = nullptr;
+  int told_setup_ = 0;  // the generation that knows the task's setup
   std::size_t told_known_ = 0;
 };
 

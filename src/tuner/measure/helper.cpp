@@ -21,9 +21,15 @@ Clock::duration seconds(double s) {
 
 }  // namespace
 
+bool is_of_environment(const Error& error) {
+  return error.kind == ErrorKind::kIo || error.kind == ErrorKind::kNotFound ||
+         error.kind == ErrorKind::kDataLoss;
+}
+
 Status Helper::start() {
   if (process_) return {};
-  process_ = LATHE_TRY(Process::start(role_.program));
+  process_ =
+      LATHE_TRY(role_.elsewhere ? Process::connect(role_.program) : Process::start(role_.program));
   ++generation_;
   greeted_ = false;
   return {};
@@ -45,7 +51,7 @@ void Helper::request(const runner::Packet& packet, const std::vector<int>& fds, 
   deadline_ = Clock::now() + seconds(limit);
   last_deadline_ = Clock::now() + seconds(kStarvedFactor * limit);
   Status status = start();
-  cpu_at_request_ = process_ ? process_->cpu_seconds() : 0;
+  cpu_at_request_ = process_ && process_->is_child() ? process_->cpu_seconds() : 0;
   if (status) status = process_->channel().send(packet, fds);
   // on_event() reports it, like every other failure.
   if (!status) {
@@ -108,6 +114,7 @@ Helper::Reply Helper::take_reply(bool& finished) {
 
 // The deadline has passed: tells whether to wait on, and moves the deadline.
 bool Helper::starved() {
+  if (!process_->is_child()) return false;
   const double used = process_->cpu_seconds() - cpu_at_request_;
   if (used > kBusyShare * limit_ || Clock::now() >= last_deadline_) return false;
   deadline_ = std::min(last_deadline_, Clock::now() + seconds(limit_ / 4));

@@ -20,13 +20,18 @@ inline constexpr double kSetupSeconds = 60;
 
 using Clock = std::chrono::steady_clock;
 
+// True for an error that says nothing of the program: a file that cannot be written, a process that
+// cannot be started, a linker that is missing, a helper of another version.
+bool is_of_environment(const Error& error);
+
 // How to name a failure of the process itself.
 struct Role {
   std::string name;      // "builder", "runner"
-  std::string program;   // path
+  std::string program;   // path; or where it serves, if elsewhere
   ErrorKind crash_kind;  // of a candidate that ends the process
   // What it has to send first; another means another version of Lathe.
   runner::Greeting greeting = {};
+  bool elsewhere = false;  // `program` is HOST:PORT
 };
 
 class Helper {

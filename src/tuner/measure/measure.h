@@ -142,6 +142,11 @@ struct Options {
   std::string reproducer_folder;
   // For references; empty: $XDG_CACHE_HOME/lathe, else ~/.cache/lathe; "-": none.
   std::string cache_folder;
+  // Which devices of the target's kind measure: this machine's, and those whose runners serve at
+  // these addresses, HOST:PORT. Whoever listens there gets code and tensors in the clear, and is
+  // believed; it starts a runner for each connection, and ends it with that.
+  bool here = true;
+  std::vector<std::string> elsewhere;
   // Paths of the helpers. Empty: they are beside this executable, in $LATHE_LIBEXEC, or where they
   // were installed.
   std::string builder, runner;
@@ -175,6 +180,17 @@ class Measurer {
   virtual Result<double> bandwidth() { return 0.0; }
 };
 
+// Helper processes and devices, for any number of workloads on one target.
+struct Session;
+// Starts the helpers. They live until the session and all its measurers are gone.
+// kIo: a device elsewhere cannot be reached.
+Result<std::shared_ptr<Session>> open_session(const Target& target, const Options& options);
+// The measurers of a session work one at a time: one call of one of them ends before the next
+// begins. Devices with one fingerprint share the candidates of a batch; where they differ, each
+// measurer has one fingerprint, and measurers get them in turn.
+Result<std::unique_ptr<Measurer>> make_measurer(const std::shared_ptr<Session>& session,
+                                                const te::Workload& workload);
+// With a session of its own.
 Result<std::unique_ptr<Measurer>> make_measurer(const te::Workload& workload, const Target& target,
                                                 const Options& options);
 

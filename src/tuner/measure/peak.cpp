@@ -15,18 +15,18 @@ constexpr std::int64_t kMostStreamed = std::int64_t{256} << 20;
 constexpr double kStreamedBytes = 2e9;
 
 // The seconds of the fastest of `repeats` runs.
-Result<double> fastest_run(Session& session, const Built& kernel, const runner::Fd& inputs,
+Result<double> fastest_run(Task& task, const Built& kernel, const runner::Fd& inputs,
                            const runner::Fd& outputs, int repeats, bool cold,
                            const std::function<bool()>& stop = {}) {
   Result<double> fastest = fail(ErrorKind::kInternal, "nothing was executed");
   const runner::Execute how{.repeats = repeats, .min_sample_seconds = kSampleSeconds, .cold = cold};
-  session.runner->execute(kernel, inputs, outputs, how, kLimitSeconds,
-                          [&](Result<runner::Executed> executed) {
-                            if (!executed) fastest = std::unexpected(executed.error());
-                            else fastest = std::ranges::min(executed->seconds);
-                          });
-  EventLoop loop = session.loop();
-  loop.finish(session.runner->helper(), stop);
+  task.first().runner->execute(kernel, inputs, outputs, how, kLimitSeconds,
+                               [&](Result<runner::Executed> executed) {
+                                 if (!executed) fastest = std::unexpected(executed.error());
+                                 else fastest = std::ranges::min(executed->seconds);
+                               });
+  EventLoop loop = task.loop();
+  loop.finish(task.first().runner->helper(), stop);
   return fastest;
 }
 
@@ -35,15 +35,15 @@ Result<runner::Fd> file_for(const std::vector<tensor::Border>& borders) {
   return runner::make_memory_file("lathe-tensors", runner::file_offsets(borders).back());
 }
 
-Status build_peak_kernel(Session& session) {
-  if (session.peak_kernel) return {};
+Status build_peak_kernel(Task& task) {
+  if (task.session->peak_kernel) return {};
   Status status;
-  BuilderClient& builder = *session.builders[0];
+  BuilderClient& builder = *task.session->builders[0];
   builder.build_peak(kLimitSeconds, [&](Result<BuiltPeak> built) {
-    if (built) session.peak_kernel = std::move(*built);
+    if (built) task.session->peak_kernel = std::move(*built);
     else status = std::unexpected(built.error());
   });
-  EventLoop loop = session.loop();
+  EventLoop loop = task.loop();
   loop.finish(builder.helper());
   return status;
 }
@@ -56,28 +56,28 @@ std::int64_t bytes_of(const std::vector<tensor::Border>& borders) {
 
 }  // namespace
 
-Result<double> measure_peak(Session& session, int repeats, const std::function<bool()>& stop) {
-  const KeepOff keep_off(session);
-  LATHE_TRY_STATUS(build_peak_kernel(session));
-  const BuiltPeak& kernel = *session.peak_kernel;
+Result<double> measure_peak(Task& task, int repeats, const std::function<bool()>& stop) {
+  const KeepOff keep_off(task.session->gate);
+  LATHE_TRY_STATUS(build_peak_kernel(task));
+  const BuiltPeak& kernel = *task.session->peak_kernel;
   const runner::Fd inputs = LATHE_TRY(file_for(kernel.built.inputs)),
                    outputs = LATHE_TRY(file_for(kernel.built.outputs));
   return kernel.flops /
-         LATHE_TRY(fastest_run(session, kernel.built, inputs, outputs, repeats, false, stop));
+         LATHE_TRY(fastest_run(task, kernel.built, inputs, outputs, repeats, false, stop));
 }
 
-Result<double> measure_bandwidth(Session& session) {
-  const KeepOff keep_off(session);
-  const BuildStream stream{bytes_of(plain_inputs(session.workload)),
-                           bytes_of(plain_outputs(session.workload))};
+Result<double> measure_bandwidth(Task& task) {
+  const KeepOff keep_off(task.session->gate);
+  const BuildStream stream{bytes_of(plain_inputs(task.workload)),
+                           bytes_of(plain_outputs(task.workload))};
   Built kernel;
   Status status;
-  BuilderClient& builder = *session.builders[0];
+  BuilderClient& builder = *task.session->builders[0];
   builder.build_stream(stream, kLimitSeconds, [&](Result<Built> built) {
     if (built) kernel = std::move(*built);
     else status = std::unexpected(built.error());
   });
-  EventLoop loop = session.loop();
+  EventLoop loop = task.loop();
   loop.finish(builder.helper());
   LATHE_TRY_STATUS(status);
   const runner::Fd inputs = LATHE_TRY(file_for(kernel.inputs)),
@@ -85,8 +85,8 @@ Result<double> measure_bandwidth(Session& session) {
   const auto bytes = static_cast<double>(stream.read + stream.written);
   const int repeats =
       static_cast<int>(std::clamp(kStreamedBytes / std::max(1.0, bytes), 5.0, 200.0));
-  const bool cold = session.options.cache == CacheMode::kCold;
-  return bytes / LATHE_TRY(fastest_run(session, kernel, inputs, outputs, repeats, cold));
+  const bool cold = task.session->options.cache == CacheMode::kCold;
+  return bytes / LATHE_TRY(fastest_run(task, kernel, inputs, outputs, repeats, cold));
 }
 
 }  // namespace lathe::measure

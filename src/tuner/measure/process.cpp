@@ -1,14 +1,18 @@
 #include "tuner/measure/process.h"
 
 #include <fcntl.h>
+#include <netdb.h>
+#include <poll.h>
 #include <signal.h>
 #include <spawn.h>
+#include <sys/socket.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
 #include <cerrno>
 #include <cstring>
+#include <memory>
 #include <utility>
 #include <vector>
 
@@ -52,6 +56,22 @@ bool reap(pid_t pid, int patience_ms, int& status) {
   }
 }
 
+// Returns errno's number, 0 if it is connected. A machine that is switched off does not answer.
+int connect_to(int end, const addrinfo& to) {
+  constexpr int kMostMs = 2000;
+  const int flags = ::fcntl(end, F_GETFL);
+  ::fcntl(end, F_SETFL, flags | O_NONBLOCK);
+  int error = ::connect(end, to.ai_addr, to.ai_addrlen) == 0 ? 0 : errno;
+  if (error == EINPROGRESS) {
+    pollfd entry{end, POLLOUT, 0};
+    socklen_t size = sizeof error;
+    if (::poll(&entry, 1, kMostMs) <= 0) return ETIMEDOUT;
+    ::getsockopt(end, SOL_SOCKET, SO_ERROR, &error, &size);
+  }
+  ::fcntl(end, F_SETFL, flags);
+  return error;
+}
+
 }  // namespace
 
 Result<Process> Process::start(const std::string& path) {
@@ -63,6 +83,28 @@ Result<Process> Process::start(const std::string& path) {
       ::posix_spawn(&pid, path.c_str(), &setup.files, &setup.attributes, arguments, environ);
   if (error != 0) return fail_at(path, ErrorKind::kIo, "cannot start it: {}", std::strerror(error));
   return Process(runner::Channel(std::move(ends.first)), pid);
+}
+
+Result<Process> Process::connect(const std::string& address) {
+  const auto colon = address.rfind(':');
+  if (colon == std::string::npos)
+    return fail_at(address, ErrorKind::kInvalidArgument,
+                   "write the address of a helper as HOST:PORT");
+  addrinfo hints{};
+  hints.ai_socktype = SOCK_STREAM;
+  addrinfo* found = nullptr;
+  const int error = ::getaddrinfo(address.substr(0, colon).c_str(),
+                                  address.substr(colon + 1).c_str(), &hints, &found);
+  if (error != 0)
+    return fail_at(address, ErrorKind::kIo, "cannot find it: {}", ::gai_strerror(error));
+  const std::unique_ptr<addrinfo, decltype(&::freeaddrinfo)> all(found, ::freeaddrinfo);
+  int last_error = 0;
+  for (const addrinfo* at = found; at != nullptr; at = at->ai_next) {
+    runner::Fd end(::socket(at->ai_family, at->ai_socktype | SOCK_CLOEXEC, at->ai_protocol));
+    last_error = end ? connect_to(end.get(), *at) : errno;
+    if (last_error == 0) return Process(runner::Channel(std::move(end)), -1);
+  }
+  return fail_at(address, ErrorKind::kIo, "cannot reach it: {}", std::strerror(last_error));
 }
 
 Process::Process(Process&& other) noexcept
@@ -84,7 +126,7 @@ double Process::cpu_seconds() const {
 }
 
 Process::End Process::stop(int patience_ms) {
-  End end;
+  End end{.text = "its connection ended"};
   if (pid_ < 0) return end;
   int status = 0;
   // If it ended by itself, that tells why.

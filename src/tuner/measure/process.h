@@ -10,19 +10,21 @@
 
 namespace lathe::measure {
 
-// A running child at the other end of a channel. It is its own process group (Ctrl-C does not reach
-// it). When this object goes it is killed with everything that it started; it also dies with its
-// parent.
+// A running process at the other end of a channel. A child is its own process group (Ctrl-C does
+// not reach it). When this object goes it is killed with everything that it started; it also dies
+// with its parent. One elsewhere only sees that the channel ends.
 class Process {
  public:
   static Result<Process> start(const std::string& path);
+  // One that serves at an address, HOST:PORT. kIo: nobody answers there.
+  static Result<Process> connect(const std::string& address);
   Process(Process&& other) noexcept;
   Process& operator=(Process&& other) noexcept;
   ~Process();
 
   runner::Channel& channel() { return channel_; }
-  pid_t pid() const { return pid_; }
-  double cpu_seconds() const;  // that it has used so far
+  bool is_child() const { return pid_ >= 0; }
+  double cpu_seconds() const;  // that a child has used so far
   // How the process ended, if it was over already: "it exited with status 3", "SIGKILL ended it".
   struct End {
     std::string text;

@@ -40,19 +40,19 @@ struct Entrant {
 
 class Race {
  public:
-  Race(Session& session, const std::vector<Candidate>& candidates, const RaceOptions& options)
-      : session_(session),
+  Race(Task& task, const std::vector<Candidate>& candidates, const RaceOptions& options)
+      : task_(task),
         options_(options),
-        loop_(session.loop()),
+        loop_(task.loop()),
         entrants_(candidates.size()),
         track_(candidates.size(), options.defender) {
     for (std::size_t i = 0; i < candidates.size(); ++i) {
       entrants_[i].candidate = &candidates[i];
-      entrants_[i].id = session.next_id++;
-      entrants_[i].limit = session.options.timeout_seconds;
+      entrants_[i].id = task.session->next_id++;
+      entrants_[i].limit = task.session->options.timeout_seconds;
     }
     known_ = options.known;
-    if (known_.sentinel_seconds == 0) known_.sentinel_seconds = session.gate.fastest();
+    if (known_.sentinel_seconds == 0) known_.sentinel_seconds = task.first().sentinel.fastest();
   }
 
   RaceOutcome run() {
@@ -61,13 +61,13 @@ class Race {
     for (std::size_t i = 0; i < entrants_.size() && !stopped(); ++i) load(i);
     if (!stopped()) race();
     measure_pauses();
-    if (load_ > 0) session_.runner->move(0);
+    if (load_ > 0) task_.first().runner->move(0);
     run_as_a_program(false);
     RaceOutcome out = track_.outcome(known_);
     for (std::size_t i = 0; i < entrants_.size(); ++i) {
       out.racers[i].loads_per_multiply = entrants_[i].built.loads_per_multiply;
       out.racers[i].called = entrants_[i].called();
-      session_.runner->forget(entrants_[i].id);
+      task_.first().runner->forget(entrants_[i].id);
     }
     return out;
   }
@@ -85,10 +85,11 @@ class Race {
   // What is told last is what a caller gets: several threads share the machine with what else runs
   // on it, as those of a program do. One is pinned to keep the noise away, which slows none.
   void run_as_a_program(bool begins) {
-    if (session_.target.threads() < 2) return;
-    std::vector<int> cpus = session_.runner_cpus;
-    if (begins) cpus.insert(cpus.end(), session_.other_cpus.begin(), session_.other_cpus.end());
-    session_.runner->place(std::move(cpus), !begins);
+    if (task_.session->target.threads() < 2 || task_.first().elsewhere) return;
+    std::vector<int> cpus = task_.session->gate.timed;
+    if (begins)
+      cpus.insert(cpus.end(), task_.session->gate.others.begin(), task_.session->gate.others.end());
+    task_.first().runner->place(std::move(cpus), !begins);
   }
 
   void build_all() {
@@ -96,7 +97,7 @@ class Race {
     std::iota(waiting.rbegin(), waiting.rend(), 0);
     for (;;) {
       bool busy = false;
-      for (BuilderClient* builder : session_.all_builders()) {
+      for (BuilderClient* builder : task_.session->all_builders()) {
         if (!builder->busy() && !waiting.empty()) {
           build(*builder, waiting.back(), waiting);
           waiting.pop_back();
@@ -107,7 +108,7 @@ class Race {
       if ((!busy && waiting.empty()) || late || stopped()) break;
       loop_.wait(kNap);
     }
-    for (BuilderClient* builder : session_.all_builders())
+    for (BuilderClient* builder : task_.session->all_builders())
       if (builder->busy()) builder->helper().stop();
     for (std::size_t i = 0; i < entrants_.size(); ++i)
       if (entrants_[i].built.library.empty()) track_.leave_out(i);
@@ -136,20 +137,20 @@ class Race {
     Entrant& entrant = entrants_[i];
     if (!track_.runs(i)) return;
     bool again = false;
-    session_.runner->load(entrant.id, entrant.built, entrant.limit,
-                          [&](Result<runner::Loaded> loaded) {
-                            again = !loaded && may_run_again(i, loaded.error());
-                            if (!loaded && !again) take_out(i, loaded.error());
-                            if (loaded && loaded->wrong) track_.fail(i);
-                            if (loaded) entrant.limit += 4 * loaded->first_seconds;
-                          });
-    finish(session_.runner->helper());
+    task_.first().runner->load(entrant.id, entrant.built, entrant.limit,
+                               [&](Result<runner::Loaded> loaded) {
+                                 again = !loaded && may_run_again(i, loaded.error());
+                                 if (!loaded && !again) take_out(i, loaded.error());
+                                 if (loaded && loaded->wrong) track_.fail(i);
+                                 if (loaded) entrant.limit += 4 * loaded->first_seconds;
+                               });
+    finish(task_.first().runner->helper());
     if (again) load(i);
   }
 
   // The death of a runner may have other reasons than the program in it: it counts the second time.
   bool may_run_again(std::size_t i, const Error& error) {
-    const bool died = !session_.runner->helper().running();
+    const bool died = !task_.first().runner->helper().running();
     return died && error.kind != ErrorKind::kTimeout && entrants_[i].runs++ == 0;
   }
 
@@ -159,13 +160,13 @@ class Race {
     const runner::VisitRequest visit{
         .id = entrant.id, .min_seconds = kRoundSeconds, .cold = options_.cache == CacheMode::kCold};
     bool again = false;
-    session_.runner->visit(entrant.built, visit, entrant.limit,
-                           [this, i, peak, &again](const Result<runner::Visited>& visited) {
-                             if (visited) keep(i, peak, *visited);
-                             else if (may_run_again(i, visited.error())) again = true;
-                             else take_out(i, visited.error());
-                           });
-    finish(session_.runner->helper());
+    task_.first().runner->visit(entrant.built, visit, entrant.limit,
+                                [this, i, peak, &again](const Result<runner::Visited>& visited) {
+                                  if (visited) keep(i, peak, *visited);
+                                  else if (may_run_again(i, visited.error())) again = true;
+                                  else take_out(i, visited.error());
+                                });
+    finish(task_.first().runner->helper());
     if (again) this->visit(i, peak);
   }
 
@@ -212,19 +213,19 @@ class Race {
                                      .pause_seconds = pause,
                                      .pauses = count};
     double seconds = 0;
-    session_.runner->visit(entrant.built, visit, limit,
-                           [&](const Result<runner::Visited>& visited) {
-                             if (visited && !visited->seconds.empty())
-                               seconds = quantile(visited->seconds, 0.5);
-                           });
-    finish(session_.runner->helper());
+    task_.first().runner->visit(entrant.built, visit, limit,
+                                [&](const Result<runner::Visited>& visited) {
+                                  if (visited && !visited->seconds.empty())
+                                    seconds = quantile(visited->seconds, 0.5);
+                                });
+    finish(task_.first().runner->helper());
     return seconds;
   }
 
   // The next visit of each finds a runner that has neither its code nor the inputs, and loads it
   // into other memory.
   void load_anew() {
-    session_.runner->move(kShifts[static_cast<std::size_t>(++load_) % std::size(kShifts)]);
+    task_.first().runner->move(kShifts[static_cast<std::size_t>(++load_) % std::size(kShifts)]);
     rounds_of_load_ = 0;
   }
 
@@ -239,7 +240,7 @@ class Race {
   // The peak in FLOP/s; 0 where it cannot be measured, which is not tried again.
   double probe() {
     if (peak_unknown_) return 0;
-    const auto peak = measure_peak(session_, kProbes, [this] { return stopped(); });
+    const auto peak = measure_peak(task_, kProbes, [this] { return stopped(); });
     peak_unknown_ = !peak;
     return peak.value_or(0);
   }
@@ -251,7 +252,7 @@ class Race {
     std::iota(order.begin(), order.end(), 0);
     for (double rest = kNap; !stopped();) {
       if (rounds_of_load_ == kRoundsALoad && entrants_.size() > 1) load_anew();
-      shuffle(order, session_.rng);
+      shuffle(order, task_.rng);
       const auto begin = Clock::now();
       const double peak = probe();
       for (const std::size_t i : order)
@@ -280,7 +281,7 @@ class Race {
     }
   }
 
-  Session& session_;
+  Task& task_;
   const RaceOptions& options_;
   EventLoop loop_;
   std::vector<Entrant> entrants_;
@@ -293,13 +294,13 @@ class Race {
 
 }  // namespace
 
-Result<RaceOutcome> race(Session& session, const std::vector<Candidate>& candidates,
+Result<RaceOutcome> race(Task& task, const std::vector<Candidate>& candidates,
                          const RaceOptions& options) {
   if (candidates.empty()) return RaceOutcome{};
-  if (!LATHE_TRY(ensure_reference(session, options.stop)))
+  if (!LATHE_TRY(ensure_reference(task, options.stop)))
     return RaceOutcome{.racers = std::vector<Racer>(candidates.size())};
-  const KeepOff keep_off(session);
-  return Race(session, candidates, options).run();
+  const KeepOff keep_off(task.session->gate);
+  return Race(task, candidates, options).run();
 }
 
 }  // namespace lathe::measure

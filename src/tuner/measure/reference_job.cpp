@@ -61,28 +61,28 @@ struct ReferenceJob::State {
   runner::Fd inputs, outputs;
 };
 
-ReferenceJob::ReferenceJob(Session& session) : session_(session) {
-  session_.awaits_reference = true;
-  if (session.runner->has_reference()) finish({});
+ReferenceJob::ReferenceJob(Task& task) : task_(task) {
+  task_.awaits_reference = true;
+  if (task.running.reference) finish({});
   else start();
 }
 
 void ReferenceJob::start() {
-  Session& session = session_;
-  const ReferenceCache cache(session.options.cache_folder);
-  if (const auto cached = cache.load(session.workload, session.options.seed))
+  Task& task = task_;
+  const ReferenceCache cache(task.session->options.cache_folder);
+  if (const auto cached = cache.load(task.workload, task.session->options.seed))
     return finish(tell(*cached));
-  ReferenceWorkload reference = reference_workload(session.workload);
-  auto inputs = inputs_file(plain_inputs(reference.workload), session.inputs);
+  ReferenceWorkload reference = reference_workload(task.workload);
+  auto inputs = inputs_file(plain_inputs(reference.workload), task.inputs);
   auto outputs = runner::make_memory_file(
       "lathe-outputs", runner::file_offsets(plain_outputs(reference.workload)).back());
   if (!inputs) return finish(std::unexpected(inputs.error()));
   if (!outputs) return finish(std::unexpected(outputs.error()));
   state_ = std::make_unique<State>(std::move(reference), Built{}, std::move(*inputs),
                                    std::move(*outputs));
-  session.builders[0]->build_reference(te::print_workload(state_->reference.workload),
-                                       kReferenceSeconds,
-                                       [this](Result<Built> built) { on_built(std::move(built)); });
+  task.session->builders[0]->build_reference(
+      te::print_workload(state_->reference.workload), kReferenceSeconds,
+      [this](Result<Built> built) { on_built(std::move(built)); });
 }
 
 ReferenceJob::~ReferenceJob() = default;
@@ -93,42 +93,42 @@ bool ReferenceJob::may_try_again(Helper& helper, const Error& error) {
 }
 
 void ReferenceJob::on_built(Result<Built> built) {
-  if (!built && may_try_again(session_.builders[0]->helper(), built.error())) return start();
+  if (!built && may_try_again(task_.session->builders[0]->helper(), built.error())) return start();
   if (!built) return finish(std::unexpected(built.error()));
   state_->built = std::move(*built);
   execute();
 }
 
 void ReferenceJob::execute() {
-  session_.runner->execute(
+  task_.session->host().execute(
       state_->built, state_->inputs, state_->outputs, {}, kReferenceSeconds,
       [this](Result<runner::Executed> executed) { on_executed(std::move(executed)); });
 }
 
 void ReferenceJob::on_executed(Result<runner::Executed> executed) {
-  if (!executed && may_try_again(session_.runner->helper(), executed.error())) return execute();
+  if (!executed && may_try_again(task_.session->host().helper(), executed.error()))
+    return execute();
   if (!executed) return finish(std::unexpected(executed.error()));
   log(LogLevel::kDebug, "reference computed in {:.6f} s",
       executed->seconds.empty() ? 0.0 : executed->seconds[0]);
   const auto reference = read_reference(state_->reference.names, state_->built, state_->outputs);
   if (!reference) return finish(std::unexpected(reference.error()));
   if (const Status right = check(*reference); !right) return end(right);
-  ReferenceCache(session_.options.cache_folder)
-      .save(session_.workload, session_.options.seed, *reference);
+  ReferenceCache(task_.session->options.cache_folder)
+      .save(task_.workload, task_.session->options.seed, *reference);
   finish(tell(*reference));
 }
 
 // The reference and candidates go through one compiler. So before the reference judges candidates,
 // some of it is computed without that compiler.
 Status ReferenceJob::check(const Reference& reference) {
-  const Session& session = session_;
   const auto wrong =
-      check_reference(session.workload, session.inputs, reference, session.options.seed);
+      check_reference(task_.workload, task_.inputs, reference, task_.session->options.seed);
   if (!wrong) return {};
-  const auto folder = save_reference_reproducer(session.options.reproducer_folder, session.workload,
-                                                session.target, state_->reference.workload,
-                                                state_->built, session.options.seed, *wrong);
-  const std::string element = element_text(session.workload, wrong->output, wrong->index);
+  const auto folder = save_reference_reproducer(
+      task_.session->options.reproducer_folder, task_.workload, task_.session->target,
+      state_->reference.workload, state_->built, task_.session->options.seed, *wrong);
+  const std::string element = element_text(task_.workload, wrong->output, wrong->index);
   constexpr const char* kAsk =
       "a bug of Lathe's compiler; please report it with the folder named here";
   if (wrong->blind)
@@ -145,11 +145,11 @@ Status ReferenceJob::check(const Reference& reference) {
 }
 
 Status ReferenceJob::tell(const Reference& reference) {
-  const bool jumps = reference_workload(session_.workload).jumps;
-  const Reference wide = with_room_for_algorithms(session_.workload, reference);
-  session_.runner->set_reference(LATHE_TRY(reference_file(wide)),
-                                 allowed_error(session_.workload, jumps, reference));
-  session_.inputs = {};
+  const bool jumps = reference_workload(task_.workload).jumps;
+  const Reference wide = with_room_for_algorithms(task_.workload, reference);
+  task_.running.max_error = allowed_error(task_.workload, jumps, reference);
+  task_.running.reference = LATHE_TRY(Asset::of(LATHE_TRY(reference_file(wide))));
+  task_.inputs = {};
   return {};
 }
 
@@ -161,17 +161,17 @@ void ReferenceJob::finish(Status result) {
 
 void ReferenceJob::end(Status result) {
   finished_ = true;
-  session_.awaits_reference = false;
+  task_.awaits_reference = false;
   result_ = std::move(result);
   state_.reset();
 }
 
-Result<bool> ensure_reference(Session& session, const std::function<bool()>& stop) {
-  const ReferenceJob job(session);
-  EventLoop loop = session.loop();
+Result<bool> ensure_reference(Task& task, const std::function<bool()>& stop) {
+  const ReferenceJob job(task);
+  EventLoop loop = task.loop();
   while (!job.finished()) {
     if (stop && stop()) {
-      for (Helper* helper : session.helpers())
+      for (Helper* helper : task.session->helpers())
         if (helper->busy()) helper->stop();
       return false;
     }

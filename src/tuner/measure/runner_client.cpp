@@ -1,7 +1,15 @@
 #include "tuner/measure/runner_client.h"
 
+#include <sys/mman.h>
+#include <unistd.h>
+
 #include <algorithm>
+#include <cerrno>
+#include <cstring>
 #include <utility>
+
+#include "base/hash.h"
+#include "base/target_json.h"
 
 namespace lathe::measure {
 namespace {
@@ -11,41 +19,116 @@ constexpr std::size_t kResidentCandidates = 128;
 
 }  // namespace
 
-RunnerClient::RunnerClient(std::string program, runner::RunnerSetup setup, runner::Fd inputs)
-    : helper_({"runner", std::move(program), ErrorKind::kRun, runner::RunnerMessages::greeting()}),
-      setup_(std::move(setup)),
-      inputs_(std::move(inputs)) {}
+Result<Asset> Asset::of(runner::Fd file) {
+  const auto bytes = static_cast<std::int64_t>(::lseek(file.get(), 0, SEEK_END));
+  Hasher hasher;
+  hasher.add(static_cast<std::uint64_t>(bytes));
+  if (bytes > 0) {
+    const auto size = static_cast<std::size_t>(bytes);
+    void* mapped = ::mmap(nullptr, size, PROT_READ, MAP_SHARED, file.get(), 0);
+    if (mapped == MAP_FAILED)
+      return fail(ErrorKind::kOutOfMemory, "cannot map {} bytes of tensors: {}", bytes,
+                  std::strerror(errno));
+    const auto* at = static_cast<const std::byte*>(mapped);
+    std::size_t done = 0;
+    for (std::uint64_t word = 0; size - done >= sizeof word; done += sizeof word) {
+      std::memcpy(&word, at + done, sizeof word);
+      hasher.add(word);
+    }
+    hasher.add(std::string_view(reinterpret_cast<const char*>(at) + done, size - done));
+    ::munmap(mapped, size);
+  }
+  return Asset{hex(hasher.value()), bytes, std::move(file)};
+}
 
-void RunnerClient::set_reference(runner::Fd file, double max_error) {
-  reference_ = std::move(file);
-  max_error_ = max_error;
-  told_reference_ = 0;
+RunnerClient::RunnerClient(std::string program, std::vector<int> cpus)
+    : helper_({"runner", std::move(program), ErrorKind::kRun, runner::RunnerMessages::greeting()}),
+      cpus_(std::move(cpus)) {}
+
+RunnerClient::RunnerClient(std::string address)
+    : helper_({"runner", address, ErrorKind::kRun, runner::RunnerMessages::greeting(), true}),
+      address_(std::move(address)) {}
+
+void RunnerClient::describe(double seconds, const Then<Fingerprint>& then) {
+  helper_.ask<runner::Described>(
+      runner::Describe{}, {}, seconds, [then](const Result<runner::Described>& described) {
+        if (!described) return then(std::unexpected(described.error()));
+        const auto json = parse_json(described->fingerprint);
+        then(json ? fingerprint_from_json(*json) : std::unexpected(json.error()));
+      });
+}
+
+void RunnerClient::take(const RunnerTask& task) {
+  LATHE_CHECK(!busy(), "a runner takes another task while it is busy");
+  if (task_ == &task) return;
+  task_ = &task;
+  begin_anew();
+}
+
+void RunnerClient::leave(const RunnerTask& task) {
+  for (const Asset* asset : {&task.inputs, task.reference ? &*task.reference : nullptr})
+    if (asset != nullptr && kept_.erase(asset->name) > 0) assets_to_drop_.push_back(asset->name);
+  if (task_ == &task) task_ = nullptr;
+}
+
+void RunnerClient::begin_anew() {
+  told_setup_ = told_reference_ = false;
+  held_.clear();
+  to_drop_.clear();
 }
 
 void RunnerClient::prepare(const std::function<void(Status)>& then) {
+  LATHE_CHECK(task_ != nullptr, "a runner is asked without a task");
   if (const Status started = helper_.start(); !started) return then(started);
-  const int generation = helper_.generation();
-  if (held_by_ != generation) held_.clear(), to_drop_.clear(), held_by_ = generation;
-  if (told_setup_ != generation) return tell(setup_, inputs_, told_setup_, then);
-  if (reference_ && told_reference_ != generation)
-    return tell(runner::ReferenceInfo{max_error_}, reference_, told_reference_, then);
-  then({});
+  if (told_ != helper_.generation()) {
+    told_ = helper_.generation();
+    kept_.clear();
+    assets_to_drop_.clear();
+    begin_anew();
+  }
+  if (!kept_.contains(task_->inputs.name)) return keep(task_->inputs, then);
+  if (!told_setup_) {
+    runner::RunnerSetup setup = task_->setup;
+    setup.inputs_asset = task_->inputs.name;
+    setup.cpus = cpus_;
+    setup.pinned = pinned_;
+    setup.shift = shift_;
+    return tell(setup, {}, [this] { told_setup_ = true; }, then);
+  }
+  if (!task_->reference || told_reference_) return then({});
+  const Asset& reference = *task_->reference;
+  if (!kept_.contains(reference.name)) return keep(reference, then);
+  tell(
+      runner::ReferenceInfo{reference.name, task_->max_error}, {},
+      [this] { told_reference_ = true; }, then);
+}
+
+void RunnerClient::keep(const Asset& asset, const std::function<void(Status)>& then) {
+  tell(
+      runner::KeepAsset{asset.name, std::exchange(assets_to_drop_, {})}, {asset.file.get()},
+      [this, &asset] { kept_.insert(asset.name); }, then);
+}
+
+// A machine that is lost before it knows the workload says nothing of a candidate.
+Error RunnerClient::unprepared(const Error& error) const {
+  if (address_.empty() || helper_.running() || is_of_environment(error)) return error;
+  return {ErrorKind::kIo, "the device cannot be reached: " + error.message, address_};
 }
 
 template <class Message>
-void RunnerClient::tell(const Message& message, const runner::Fd& file, int& told,
+void RunnerClient::tell(const Message& message, const std::vector<int>& fds,
+                        const std::function<void()>& told,
                         const std::function<void(Status)>& then) {
-  const int generation = helper_.generation();
-  helper_.ask<runner::Ready>(message, {file.get()}, kSetupSeconds,
-                             [=, this, &told](const Result<runner::Ready>& reply) {
-                               if (!reply) return then(std::unexpected(reply.error()));
-                               told = generation;
+  helper_.ask<runner::Ready>(message, fds, kSetupSeconds,
+                             [=, this](const Result<runner::Ready>& reply) {
+                               if (!reply) return then(std::unexpected(unprepared(reply.error())));
+                               told();
                                prepare(then);
                              });
 }
 
 bool RunnerClient::holds(std::int64_t id) const {
-  return helper_.running() && held_by_ == helper_.generation() &&
+  return helper_.running() && told_ == helper_.generation() &&
          std::ranges::any_of(held_, [&](const Held& held) { return held.id == id; });
 }
 
@@ -62,13 +145,13 @@ std::vector<std::int64_t> RunnerClient::make_room() {
 
 void RunnerClient::move(std::int64_t shift) {
   helper_.stop();
-  setup_.shift = shift;
+  shift_ = shift;
 }
 
 void RunnerClient::place(std::vector<int> cpus, bool pinned) {
   helper_.stop();
-  setup_.cpus = std::move(cpus);
-  setup_.pinned = pinned;
+  cpus_ = std::move(cpus);
+  pinned_ = pinned;
 }
 
 void RunnerClient::forget(std::int64_t id) {

@@ -3,8 +3,10 @@
 
 #include <functional>
 #include <list>
-#include <map>
+#include <optional>
+#include <set>
 #include <string>
+#include <vector>
 
 #include "base/result.h"
 #include "runtime/runner/protocol.h"
@@ -13,19 +15,42 @@
 
 namespace lathe::measure {
 
+// A file that runners keep, so that it is sent once to each process of one.
+struct Asset {
+  std::string name;  // of what is in it
+  std::int64_t bytes = 0;
+  runner::Fd file;
+  static Result<Asset> of(runner::Fd file);
+};
+
+// What a runner is told of a workload.
+struct RunnerTask {
+  runner::RunnerSetup setup;  // without what is the runner's: processors, shift
+  Asset inputs;
+  std::optional<Asset> reference;  // later loads are checked with it
+  double max_error = 0;            // as ReferenceInfo has it
+};
+
 class RunnerClient {
  public:
   template <class T>
   using Then = Helper::Then<T>;
 
-  RunnerClient(std::string program, runner::RunnerSetup setup, runner::Fd inputs);
+  // Programs run on these processors; empty: on those of the runner.
+  RunnerClient(std::string program, std::vector<int> cpus);
+  // Elsewhere, where a runner serves at HOST:PORT.
+  explicit RunnerClient(std::string address);
+
+  // Runs programs of this task until another is taken, or until it leaves. It must stay where it
+  // is.
+  void take(const RunnerTask& task);
+  void leave(const RunnerTask& task);
 
   Helper& helper() { return helper_; }
   bool busy() const { return helper_.busy(); }
-  // Later loads are checked with this reference; every new process is told about it.
-  void set_reference(runner::Fd file, double max_error);
-  bool has_reference() const { return static_cast<bool>(reference_); }
 
+  // The device's fingerprint.
+  void describe(double seconds, const Then<Fingerprint>& then);
   // Each call concerns one candidate and ends in one call of `then`. A candidate that the runner
   // dropped is loaded again.
   void load(std::int64_t id, const Built& built, double seconds, const Then<runner::Loaded>& then);
@@ -45,25 +70,34 @@ class RunnerClient {
 
  private:
   void prepare(const std::function<void(Status)>& then);
-  // Tells something that every process of the runner has to know once, and prepares on.
+  // Tells something that the process has to know once, calls `told`, and prepares on.
   template <class Message>
-  void tell(const Message& message, const runner::Fd& file, int& told,
+  void tell(const Message& message, const std::vector<int>& fds, const std::function<void()>& told,
             const std::function<void(Status)>& then);
+  void keep(const Asset& asset, const std::function<void(Status)>& then);
+  Error unprepared(const Error& error) const;
+  void begin_anew();  // as the runner does after a setup
   void send_load(std::int64_t id, const Built& built, bool check, double seconds,
                  const Then<runner::Loaded>& then);
   std::vector<std::int64_t> make_room();
   bool holds(std::int64_t id) const;
 
   Helper helper_;
-  runner::RunnerSetup setup_;
-  runner::Fd inputs_, reference_;
-  double max_error_ = 0;
-  int told_setup_ = 0, told_reference_ = 0;  // the generations that know them
+  std::string address_;  // of one elsewhere
+  std::vector<int> cpus_;
+  bool pinned_ = true;
+  std::int64_t shift_ = 0;
+  const RunnerTask* task_ = nullptr;
+  // Of the process of generation `told_`: what it was told of the task, and the assets that it
+  // keeps.
+  int told_ = 0;
+  bool told_setup_ = false, told_reference_ = false;
+  std::set<std::string> kept_;
+  std::vector<std::string> assets_to_drop_;
   struct Held {
     std::int64_t id, bytes;
   };
   std::list<Held> held_;  // ordered by the last load or visit, oldest first
-  int held_by_ = 0;       // the generation that holds them
   std::vector<std::int64_t> to_drop_;
 };
 

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "base/processors.h"
+#include "base/temporary_folder.h"
 
 namespace lathe::measure {
 namespace {
@@ -26,21 +27,42 @@ std::vector<BuilderClient*> Session::all_builders() const {
   return all;
 }
 
+std::vector<RunnerClient*> Session::all_runners() const {
+  std::vector<RunnerClient*> all;
+  for (const auto& station : stations) all.push_back(station->runner.get());
+  if (own_host) all.push_back(own_host.get());
+  return all;
+}
+
+// Also removes what killed builders left: its own, and those of tuners killed shortly before it
+// began.
+Session::~Session() {
+  for (Helper* helper : helpers()) helper->stop();
+  remove_abandoned_folders();
+}
+
 std::vector<Helper*> Session::helpers() const {
-  std::vector<Helper*> all{&runner->helper()};
+  std::vector<Helper*> all;
+  for (RunnerClient* runner : all_runners()) all.push_back(&runner->helper());
   for (BuilderClient* builder : all_builders()) all.push_back(&builder->helper());
   return all;
 }
 
-bool is_of_environment(const Error& error) {
-  return error.kind == ErrorKind::kIo || error.kind == ErrorKind::kNotFound ||
-         error.kind == ErrorKind::kDataLoss;
+void Task::take_helpers() {
+  for (BuilderClient* builder : session->all_builders()) builder->take(building);
+  for (RunnerClient* runner : session->all_runners()) runner->take(running);
 }
 
-KeepOff::KeepOff(const Session& session) {
-  if (!session.overlap || session.other_cpus.empty()) return;
+Task::~Task() {
+  if (!session) return;
+  for (BuilderClient* builder : session->all_builders()) builder->leave(building);
+  for (RunnerClient* runner : session->all_runners()) runner->leave(running);
+}
+
+KeepOff::KeepOff(const Gate& gate) {
+  if (!gate.overlap || gate.others.empty()) return;
   before_ = allowed_processors();
-  set_cpus(session.other_cpus);
+  set_cpus(gate.others);
 }
 KeepOff::~KeepOff() { set_cpus(before_); }
 

@@ -1,4 +1,5 @@
-// What a measurer keeps from one batch to the next.
+// A session: helpers and devices, which serve many tasks, one at a time; and what is kept of a task
+// from one batch to the next.
 #pragma once
 
 #include <map>
@@ -9,6 +10,7 @@
 
 #include "base/rng.h"
 #include "tuner/measure/builder_client.h"
+#include "tuner/measure/device.h"
 #include "tuner/measure/measure.h"
 #include "tuner/measure/reference.h"
 #include "tuner/measure/runner_client.h"
@@ -16,37 +18,68 @@
 
 namespace lathe::measure {
 
+// A device at work: its runner, and what its sentinel has shown.
+struct Station {
+  bool elsewhere = false;  // not this machine's, whose processors builders use
+  Fingerprint machine;
+  std::unique_ptr<RunnerClient> runner;
+  SentinelGate sentinel{0.03};
+};
+
 struct Session {
-  te::Workload workload;
   Target target;
   Options options;
-  Fingerprint machine = host_fingerprint();
-  std::vector<std::vector<double>> inputs;  // values, until the reference is known
+  const Device* device = nullptr;
+  Gate gate;
   std::vector<std::unique_ptr<BuilderClient>> builders;
   // Builds on the runner's processors while nothing is timed; null where all builders do.
   std::unique_ptr<BuilderClient> guest;
-  std::unique_ptr<RunnerClient> runner;
-  bool overlap = true;            // build while something is timed
-  bool awaits_reference = false;  // see Measurer::awaits_reference()
-  std::vector<int> runner_cpus, other_cpus;
-  SentinelGate gate{0.03};
-  Rng rng{0};
-  std::int64_t next_id = 1;
-  std::map<std::string, Outcome> finished;  // by program hash
-  std::vector<std::string> known;           // the keys of `finished`, in order
+  std::vector<std::unique_ptr<Station>> stations;
+  // Stations whose times compare, those of one machine each.
+  std::vector<std::vector<Station*>> groups;
+  std::size_t tasks = 0;  // that were begun: they get the groups in turn
+  // Runs references where no station is this machine's processor; else null.
+  std::unique_ptr<RunnerClient> own_host;
+  std::int64_t next_id = 1;  // of a candidate
   std::optional<BuiltPeak> peak_kernel;
 
+  Session() = default;
+  Session(Session&&) = delete;
+  ~Session();
   std::vector<BuilderClient*> all_builders() const;  // with the guest
+  std::vector<RunnerClient*> all_runners() const;    // with the host's
   std::vector<Helper*> helpers() const;
-  // Waits for requests of these helpers; see EventLoop.
-  EventLoop loop() const { return EventLoop(helpers()); }
+  // The runner on this machine's processor.
+  RunnerClient& host() const { return own_host ? *own_host : *stations.front()->runner; }
+};
+
+struct Task {
+  std::shared_ptr<Session> session;
+  std::vector<Station*> stations;  // that measure it, of one machine; the first one races
+  te::Workload workload;
+  std::vector<std::vector<double>> inputs;  // values, until the reference is known
+  BuilderTask building;
+  RunnerTask running;
+  bool awaits_reference = false;  // see Measurer::awaits_reference()
+  Rng rng{0};
+  std::map<std::string, Outcome> finished;  // by program hash; building.known are its keys
+
+  Task() = default;
+  Task(Task&&) = delete;
+  ~Task();  // the helpers forget it
+  Station& first() const { return *stations.front(); }
+  const Fingerprint& machine() const { return first().machine; }
+  // From now on the helpers work for it. None of them may be busy.
+  void take_helpers();
+  // Waits for requests of the helpers; see EventLoop.
+  EventLoop loop() const { return EventLoop(session->helpers()); }
 };
 
 // Makes the workload's reference known to the runner: it comes from the cache, or is built, run,
 // checked and cached. Builders are free for candidates meanwhile.
 class ReferenceJob {
  public:
-  explicit ReferenceJob(Session& session);
+  explicit ReferenceJob(Task& task);
   ~ReferenceJob();
   bool finished() const { return finished_; }
   const Status& result() const { return result_; }
@@ -63,37 +96,33 @@ class ReferenceJob {
   Status tell(const Reference& reference);
   bool may_try_again(Helper& helper, const Error& error);
 
-  Session& session_;
+  Task& task_;
   int deaths_ = 0;  // of helpers at work on it
   std::unique_ptr<State> state_;
   bool finished_ = false;
   Status result_{};
 };
 // False: `stop` returned true before there was one.
-Result<bool> ensure_reference(Session& session, const std::function<bool()>& stop = {});
-
-// True for an error that says nothing of the program: a file that cannot be written, a process that
-// cannot be started, a linker that is missing, a helper of another version.
-bool is_of_environment(const Error& error);
+Result<bool> ensure_reference(Task& task, const std::function<bool()>& stop = {});
 
 // Keeps the calling thread off the processors on which something is timed, for as long as this
 // object lives.
 class KeepOff {
  public:
-  explicit KeepOff(const Session& session);
+  explicit KeepOff(const Gate& gate);
   ~KeepOff();
 
  private:
   std::vector<int> before_;
 };
 
-Status measure_batch(Session& session, std::vector<Candidate> batch, double best_seconds,
+Status measure_batch(Task& task, std::vector<Candidate> batch, double best_seconds,
                      const std::function<void(Outcome)>& done, const std::function<bool()>& stop);
-Result<RaceOutcome> race(Session& session, const std::vector<Candidate>& candidates,
+Result<RaceOutcome> race(Task& task, const std::vector<Candidate>& candidates,
                          const RaceOptions& options);
 // FLOP/s of the fastest of `repeats` runs. Fails when `stop` returns true.
-Result<double> measure_peak(Session& session, int repeats, const std::function<bool()>& stop = {});
+Result<double> measure_peak(Task& task, int repeats, const std::function<bool()>& stop = {});
 // See Measurer::bandwidth().
-Result<double> measure_bandwidth(Session& session);
+Result<double> measure_bandwidth(Task& task);
 
 }  // namespace lathe::measure

@@ -86,7 +86,10 @@ Result<measure::Built> build(const runner::Message& message) {
 }
 
 runner::Packet answer(const runner::Message& message) {
-  if (runner::is<measure::Setup>(message)) return runner::encode(measure::SetUp{});
+  if (runner::is<measure::Setup>(message)) {
+    known.clear();
+    return runner::encode(measure::SetUp{});
+  }
   if (runner::is<measure::BuildReference>(message)) return runner::encode(reference());
   if (runner::is<measure::BuildPeak>(message) || runner::is<measure::BuildStream>(message))
     return runner::encode(Error{ErrorKind::kBuild, "no such kernel here", {}});

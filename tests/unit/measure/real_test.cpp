@@ -1,12 +1,15 @@
 // With the real builder and runner: from traces to verified times, and the compiled reference
 // against the interpreter.
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 
 #include <algorithm>
 #include <cmath>
+#include <fstream>
 #include <limits>
 #include <map>
 
+#include "base/helper_path.h"
 #include "compiler/backends/backends.h"
 #include "compiler/te/parse.h"
 #include "oracle/te_eval.h"
@@ -14,10 +17,11 @@
 #include "runtime/pool/pool.h"
 #include "support/random_trace.h"
 #include "support/random_workload.h"
+#include "support/temporary_folder.h"
 #include "support/tensor.h"
 #include "tuner/measure/builder/build_server.h"
-#include "tuner/measure/builder/plain_schedule.h"
-#include "tuner/measure/builder/stream_kernel.h"
+#include "tuner/measure/cpu/plain_schedule.h"
+#include "tuner/measure/cpu/stream_kernel.h"
 #include "tuner/measure/inputs.h"
 #include "tuner/measure/measure.h"
 #include "tuner/measure/reference.h"
@@ -101,8 +105,8 @@ TEST(CompiledReference, AgreesWithTheInterpreter) {
     const auto workload = te::parse_workload(text);
     ASSERT_TRUE(workload.has_value()) << workload.error().text();
     const te::Workload reference = reference_workload(*workload).workload;
-    const auto built = builder::build(
-        reference, builder::plain_schedule(reference, host().as_cpu()), host(), backends());
+    const auto built =
+        builder::build(reference, cpu::plain_schedule(reference, host()), host(), backends());
     ASSERT_TRUE(built.has_value()) << built.error().text();
     const auto values = random_inputs(*workload, 5);
     std::vector<interp::Tensor> inputs;
@@ -145,8 +149,7 @@ TEST(RealMeasurer, DefaultCodeOfEveryProgramIsRight) {
     const auto workload = te::parse_workload(text);
     const auto measurer = make_measurer(*workload, host(), options());
     ASSERT_TRUE(measurer.has_value()) << measurer.error().text();
-    const auto outcomes =
-        measure(**measurer, {{}, builder::plain_schedule(*workload, host().as_cpu())});
+    const auto outcomes = measure(**measurer, {{}, cpu::plain_schedule(*workload, host())});
     ASSERT_EQ(outcomes.size(), 2U);
     for (const auto& [tag, outcome] : outcomes) {
       EXPECT_FALSE(outcome.error.has_value()) << tag << ": " << outcome.error->text();
@@ -207,6 +210,49 @@ TEST(RealMeasurer, RefusedTracesAndEqualProgramsCostOneTrialEach) {
   EXPECT_NE(outcomes.at(0).duplicate_of_hash.empty(), outcomes.at(2).duplicate_of_hash.empty());
 }
 
+// A program that notes each start in a file, and goes on as the helper.
+std::string counted(const test::TemporaryFolder& folder, const std::string& helper) {
+  const std::string path = folder.at(helper);
+  std::ofstream(path) << "#!/bin/sh\necho start >> " << path << ".starts\nexec "
+                      << *find_helper("lathe-" + helper) << "\n";
+  ::chmod(path.c_str(), 0700);
+  return path;
+}
+int starts_of(const std::string& counted) {
+  std::ifstream file(counted + ".starts");
+  return static_cast<int>(std::count(std::istreambuf_iterator<char>(file), {}, '\n'));
+}
+
+TEST(RealMeasurer, OneStartOfEachHelperServesManyTasks) {
+  const test::TemporaryFolder folder;
+  Options counting = options();
+  counting.jobs = 2;
+  counting.builder = counted(folder, "builder");
+  counting.runner = counted(folder, "runner");
+  const auto session = open_session(host(), counting);
+  ASSERT_TRUE(session.has_value()) << session.error().text();
+  std::vector<std::unique_ptr<Measurer>> tasks;
+  for (int i = 0; i < 20; ++i) {
+    const std::string text = fmt::format("X: f32[{}]; Y[i] = X[i] * {}", 5 + i, i + 2);
+    auto measurer = make_measurer(*session, *te::parse_workload(text));
+    ASSERT_TRUE(measurer.has_value()) << measurer.error().text();
+    tasks.push_back(std::move(*measurer));
+  }
+  const schedule::Trace split{schedule::Split{"Y.i", std::int64_t{4}, "o", "i"}};
+  for (const bool again : {false, true})
+    for (const auto& task : tasks)
+      for (const auto& [tag, outcome] : measure(*task, {{}, split})) {
+        EXPECT_FALSE(outcome.error) << outcome.error->text();
+        EXPECT_GT(outcome.seconds, 0);
+        EXPECT_EQ(!outcome.duplicate_of_hash.empty(), again);
+      }
+  tasks.erase(tasks.begin(), tasks.begin() + 10);  // those that are left go on
+  EXPECT_TRUE(tasks.front()->peak_flops().has_value());
+  EXPECT_FALSE(measure(*tasks.back(), {{}}).at(0).error);
+  EXPECT_EQ(starts_of(counting.runner), 1);
+  EXPECT_EQ(starts_of(counting.builder), 2) << "both of them";
+}
+
 TEST(RealMeasurer, PeakIsPlausible) {
   const auto workload = te::parse_workload(kMatmul);
   const auto measurer = make_measurer(*workload, host(), options());
@@ -258,7 +304,7 @@ TEST(StreamKernel, ReadsAndWritesEverythingOnce) {
       SCOPED_TRACE(fmt::format("{} read, {} written, {} threads", read, written, threads));
       Target target = host();
       target.set_threads(threads);
-      const flat::Program program = builder::stream_kernel(target.as_cpu(), read, written);
+      const flat::Program program = cpu::stream_kernel(target.as_cpu(), read, written);
       const auto sound = flat::verify(program);
       ASSERT_TRUE(sound.has_value()) << sound.error().text();
       const auto& thread = std::get<flat::Region>(program.kernels.at(0).body->value).phases.at(0);

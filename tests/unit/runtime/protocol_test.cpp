@@ -18,10 +18,13 @@ std::string told() {
 // Who sees this fail has changed a message: it needs its next version, here too.
 TEST(Protocol, AChangedMessageHasANewVersion) {
   const std::string border = "(text enum8 i64* (i32 i64 i64 i64 i64)* i64 bool)*";
+  EXPECT_EQ(told<Describe>(), "7 Describe 1 ()");
+  EXPECT_EQ(told<Described>(), "107 Described 1 (text)");
+  EXPECT_EQ(told<KeepAsset>(), "6 KeepAsset 1 (text text*)");
   EXPECT_EQ(told<RunnerSetup>(),
-            "1 RunnerSetup 3 (" + border + " " + border + " i32 i32* bool i64 i64)");
+            "1 RunnerSetup 4 (" + border + " " + border + " text i32 i32* bool i64 i64)");
   EXPECT_EQ(told<Ready>(), "101 Ready 1 ()");
-  EXPECT_EQ(told<ReferenceInfo>(), "2 ReferenceInfo 1 (f64)");
+  EXPECT_EQ(told<ReferenceInfo>(), "2 ReferenceInfo 2 (text f64)");
   EXPECT_EQ(told<Load>(), "3 Load 1 (i64 " + border + " " + border + " bool i64*)");
   EXPECT_EQ(told<Loaded>(), "102 Loaded 1 (f64 f64 i64 f64 bool i32 i64 f64 f64 f64)");
   EXPECT_EQ(told<VisitRequest>(), "4 VisitRequest 2 (i64 f64 f64 f64 bool f64 i32)");
@@ -36,6 +39,7 @@ TEST(Protocol, AChangedMessageHasANewVersion) {
 TEST(Protocol, TheGreetingAndTheHeaderNeverChange) {
   EXPECT_EQ(told<Greeting>(), "100 Greeting 3 ((u32 u32)*)");
   EXPECT_EQ(schema_text<Header>(), "(u32 u32 u64 u32 u32)");
+  EXPECT_EQ(schema_text<Carried>(), "(i64 i64 bool bytes)");
 }
 
 TEST(Protocol, KnowsTheLastOfEachEnum) {

@@ -10,6 +10,7 @@ namespace {
 // Opens nothing; a candidate breaks it.
 class FragileEngine final : public Engine {
  public:
+  Result<Fingerprint> machine() override { return Fingerprint{}; }
   Status set_up(const RunnerSetup&, int) override { return {}; }
   Result<std::unique_ptr<Runnable>> open(Fd, const std::vector<tensor::Border>&,
                                          const std::vector<tensor::Border>&, const Fd*) override {

@@ -24,8 +24,8 @@ Result<opencl::Image> opencl_image(const flat::Program& program, const OpenClTar
 // it, and the place is the file.
 Result<OpenClTarget> opencl_device(const std::string& name);
 
-// What the driver of this machine tells of its device of this name; of "host": its first device.
-// kNotFound: there is none. No runtime is asked yet.
+// What the driver of this machine tells of its device of this name; of "host": the one that the
+// runner opens. kNotFound: there is none.
 Result<OpenClTarget> query_opencl_device(std::string_view name);
 
 }  // namespace lathe::codegen

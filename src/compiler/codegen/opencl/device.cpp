@@ -2,11 +2,13 @@
 #include <algorithm>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "base/file.h"
 #include "base/known_names.h"
 #include "base/opencl_json.h"
 #include "compiler/codegen/opencl/codegen.h"
+#include "runtime/device/opencl/devices.h"
 
 namespace lathe::codegen {
 namespace {
@@ -49,12 +51,36 @@ Result<OpenClTarget> described(const std::string& path, const std::string& text)
 
 }  // namespace
 
+namespace {
+
+OpenClTarget target_of(const opencl::Facts& facts) {
+  constexpr int kUsual = 4, kWidest = 16;  // where scalars are preferred, vectors do no harm
+  OpenClTarget device{.name = facts.name};
+  device.compute_units = facts.compute_units;
+  device.group_items = facts.group_size;
+  device.local_bytes = facts.local_bytes;
+  device.local_is_real = facts.local_is_real;
+  device.vector_width = std::clamp(facts.vector_floats, kUsual, kWidest);
+  device.images = facts.images;
+  device.fp16 = facts.fp16;
+  device.fp64 = facts.fp64;
+  return device;
+}
+
+}  // namespace
+
 Result<OpenClTarget> query_opencl_device(std::string_view name) {
+  const opencl::Devices devices = LATHE_TRY(opencl::ask_for_devices());
+  if (name == "host") return target_of(devices.facts[devices.chosen]);
+  std::vector<std::string> names;
+  for (const opencl::Facts& facts : devices.facts) {
+    if (facts.name == name) return target_of(facts);
+    names.push_back(facts.name);
+  }
   return fail(ErrorKind::kNotFound,
-              "this build of lathe cannot ask the driver for {}; write opencl:generic, or "
-              "opencl:FILE with a file that describes the device",
-              name == "host" ? "this machine's OpenCL device"
-                             : fmt::format("an OpenCL device named \"{}\"", name));
+              "this machine has no OpenCL device named \"{}\"; it has {}; opencl:generic, and "
+              "opencl:FILE with a file that describes a device, need none",
+              name, fmt::join(names, ", "));
 }
 
 Result<OpenClTarget> opencl_device(const std::string& name) {

@@ -1,6 +1,7 @@
 #include <cctype>
 #include <filesystem>
 #include <span>
+#include <variant>
 
 #include "base/file.h"
 #include "base/temporary_folder.h"
@@ -31,7 +32,11 @@ std::vector<std::string> libc(Isa isa) {
 
 Result<std::vector<std::byte>> link(const codegen::Object& object, const Target& target,
                                     const codegen::Backend& backend) {
-  const auto runtime = artifact::runtime_object(target.as_cpu().isa);
+  const auto* cpu = std::get_if<CpuTarget>(&target.device);
+  if (cpu == nullptr)
+    return fail(ErrorKind::kUnsupported, "no artifact can be made for {}, only for processors",
+                target.text());
+  const auto runtime = artifact::runtime_object(cpu->isa);
   if (runtime.empty())
     return fail(ErrorKind::kUnsupported,
                 "this build of lathe has no runtime for artifacts of {}; build it with a C++ "
@@ -43,7 +48,7 @@ Result<std::vector<std::byte>> link(const codegen::Object& object, const Target&
   const std::string file = folder.path() + "/runtime.o";
   LATHE_TRY_STATUS(
       write_whole(file, {reinterpret_cast<const char*>(runtime.data()), runtime.size()}));
-  std::vector<std::string> extra = libc(target.as_cpu().isa);
+  std::vector<std::string> extra = libc(cpu->isa);
   extra.insert(extra.begin(), file);
   return backend.link(object, target, extra);
 }

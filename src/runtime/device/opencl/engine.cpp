@@ -23,6 +23,11 @@ class OpenclEngine final : public runner::Engine {
  public:
   explicit OpenclEngine(EngineOptions options) : options_(std::move(options)) {}
 
+  Result<Fingerprint> machine() override {
+    if (!device_) LATHE_TRY_STATUS(open_device());
+    return fingerprint_of(device_->facts());
+  }
+
   Status set_up(const runner::RunnerSetup& setup, int inputs) override {
     if (!device_) LATHE_TRY_STATUS(open_device());
     most_bytes_ = setup.memory_bytes;

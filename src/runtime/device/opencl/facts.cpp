@@ -12,6 +12,10 @@ std::string Facts::text() const {
   return fmt::format("{}; {}; {}; {}; {}", platform, vendor, name, version, driver);
 }
 
+Fingerprint fingerprint_of(const Facts& facts) {
+  return {OpenClFingerprint{facts.platform, facts.name, facts.driver}};
+}
+
 Json to_json(const Facts& f) {
   return {{"platform", f.platform},
           {"name", f.name},

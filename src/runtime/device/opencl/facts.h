@@ -8,6 +8,7 @@
 
 #include "base/json.h"
 #include "base/result.h"
+#include "base/target.h"
 
 namespace lathe::opencl {
 
@@ -35,6 +36,7 @@ struct Facts {
   friend bool operator==(const Facts&, const Facts&) = default;
 };
 
+Fingerprint fingerprint_of(const Facts& facts);
 Json to_json(const Facts& facts);
 Result<Facts> facts_from_json(const Json& json);
 

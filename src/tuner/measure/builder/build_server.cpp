@@ -11,9 +11,8 @@
 #include "base/hash.h"
 #include "compiler/te/parse.h"
 #include "tuner/measure/builder/loads.h"
-#include "tuner/measure/builder/peak_kernel.h"
-#include "tuner/measure/builder/plain_schedule.h"
-#include "tuner/measure/builder/stream_kernel.h"
+#include "tuner/measure/cpu/plain_schedule.h"
+#include "tuner/measure/device.h"
 
 namespace lathe::builder {
 namespace {
@@ -56,6 +55,13 @@ void limit_memory([[maybe_unused]] std::int64_t bytes) {
       std::min(static_cast<rlim_t>(pages * ::sysconf(_SC_PAGESIZE) + bytes), limit.rlim_max);
   ::setrlimit(RLIMIT_AS, &limit);
 #endif
+}
+
+// References run on the host with one thread, whatever candidates are for.
+Result<Target> host_target(driver::Backends backends) {
+  Target host = LATHE_TRY(driver::resolve_target(LATHE_TRY(parse_target("cpu:host")), backends));
+  host.set_threads(1);
+  return host;
 }
 
 void keep_to(const std::vector<int>& cpus) {
@@ -110,6 +116,7 @@ Result<BuildServer::Reply> BuildServer::answer(const runner::Message& message) {
 Result<BuildServer::Reply> BuildServer::set_up(const runner::Message& message) {
   const auto setup = LATHE_TRY(runner::decode<measure::Setup>(message));
   keep_to(setup.cpus);
+  known_.clear();
   workload_ = LATHE_TRY(te::parse_workload(setup.workload));
   workload_->contract.free_layout = setup.free_layout;
   target_ = LATHE_TRY(driver::resolve_target(LATHE_TRY(parse_target(setup.target)), backends_));
@@ -134,17 +141,15 @@ Result<BuildServer::Reply> BuildServer::build_candidate(const runner::Message& m
 Result<BuildServer::Reply> BuildServer::build_reference(const runner::Message& message) {
   const auto request = LATHE_TRY(runner::decode<measure::BuildReference>(message));
   const te::Workload workload = LATHE_TRY(te::parse_workload(request.text));
-  Target target = target_;
-  target.set_threads(1);
-  auto built = build(workload, plain_schedule(workload, target.as_cpu()), target, backends_);
-  if (!built)
-    built = build(workload, {}, target, backends_);  // a loop a statement is always possible
+  const Target host = LATHE_TRY(host_target(backends_));
+  auto built = build(workload, measure::cpu::plain_schedule(workload, host), host, backends_);
+  if (!built) built = build(workload, {}, host, backends_);  // a loop a statement always works
   if (!built) return std::unexpected(built.error());
   return runner::encode(*built);
 }
 
 Result<BuildServer::Reply> BuildServer::build_peak() {
-  const PeakKernel kernel = peak_kernel(target_.as_cpu());
+  const auto kernel = measure::device_of(target_.kind()).peak_kernel(target_);
   measure::BuiltPeak peak{describe(kernel.program), kernel.flops};
   LATHE_TRY_STATUS(generate(kernel.program, target_, backends_, peak.built));
   return runner::encode(peak);
@@ -152,7 +157,8 @@ Result<BuildServer::Reply> BuildServer::build_peak() {
 
 Result<BuildServer::Reply> BuildServer::build_stream(const runner::Message& message) {
   const auto request = LATHE_TRY(runner::decode<measure::BuildStream>(message));
-  const flat::Program program = stream_kernel(target_.as_cpu(), request.read, request.written);
+  const flat::Program program =
+      measure::device_of(target_.kind()).stream_kernel(target_, request.read, request.written);
   Built built = describe(program);
   LATHE_TRY_STATUS(generate(program, target_, backends_, built));
   return runner::encode(built);

@@ -37,7 +37,7 @@ class BuildServer {
   driver::Backends backends_;
   std::optional<te::Workload> workload_;
   Target target_;
-  std::set<std::string> known_;  // programs that need not be built again
+  std::set<std::string> known_;  // the workload's programs that need not be built again
 };
 
 }  // namespace lathe::builder

@@ -1,8 +1,8 @@
-#include "tuner/measure/builder/stream_kernel.h"
+#include "tuner/measure/cpu/stream_kernel.h"
 
 #include <algorithm>
 
-namespace lathe::builder {
+namespace lathe::measure::cpu {
 namespace {
 
 constexpr int kChains = 8;          // sums that reads are added to, so that none waits for another
@@ -105,4 +105,4 @@ flat::Program stream_kernel(const CpuTarget& target, std::int64_t read_bytes,
   return program;
 }
 
-}  // namespace lathe::builder
+}  // namespace lathe::measure::cpu

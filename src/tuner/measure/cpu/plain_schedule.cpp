@@ -1,9 +1,9 @@
-#include "tuner/measure/builder/plain_schedule.h"
+#include "tuner/measure/cpu/plain_schedule.h"
 
 #include <algorithm>
 #include <bit>
 
-namespace lathe::builder {
+namespace lathe::measure::cpu {
 namespace {
 
 // Rows of accumulators. With 4 vectors each they take 24 of 32 registers, with 2 they take 12 of
@@ -95,10 +95,10 @@ void add_stage(const te::Workload& workload, const te::Stage& stage, const CpuTa
 
 }  // namespace
 
-schedule::Trace plain_schedule(const te::Workload& workload, const CpuTarget& target) {
+schedule::Trace plain_schedule(const te::Workload& workload, const Target& host) {
   schedule::Trace trace;
-  for (const te::Stage& stage : workload.stages) add_stage(workload, stage, target, trace);
+  for (const te::Stage& stage : workload.stages) add_stage(workload, stage, host.as_cpu(), trace);
   return trace;
 }
 
-}  // namespace lathe::builder
+}  // namespace lathe::measure::cpu

@@ -6,7 +6,7 @@
 #include "base/target.h"
 #include "compiler/ir/flat/flat.h"
 
-namespace lathe::builder {
+namespace lathe::measure::cpu {
 
 // Reads an input "x" and writes an output "y" of f32 numbers, once each, with reads and writes
 // mixed. Each thread has a contiguous part. The sizes are rounded up to whole vectors for each
@@ -14,4 +14,4 @@ namespace lathe::builder {
 flat::Program stream_kernel(const CpuTarget& target, std::int64_t read_bytes,
                             std::int64_t written_bytes);
 
-}  // namespace lathe::builder
+}  // namespace lathe::measure::cpu

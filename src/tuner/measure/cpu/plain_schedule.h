@@ -5,10 +5,10 @@
 #include "compiler/schedule/step.h"
 #include "compiler/te/workload.h"
 
-namespace lathe::builder {
+namespace lathe::measure::cpu {
 
 // Vectorizes the last spatial loop of each stage, keeps a few vectors of accumulators in registers
 // where there is a reduction, and leaves everything else in declared order.
-schedule::Trace plain_schedule(const te::Workload& workload, const CpuTarget& target);
+schedule::Trace plain_schedule(const te::Workload& workload, const Target& host);
 
-}  // namespace lathe::builder
+}  // namespace lathe::measure::cpu

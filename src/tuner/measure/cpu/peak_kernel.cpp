@@ -1,8 +1,8 @@
-#include "tuner/measure/builder/peak_kernel.h"
+#include "tuner/measure/cpu/peak_kernel.h"
 
 #include <algorithm>
 
-namespace lathe::builder {
+namespace lathe::measure::cpu {
 namespace {
 
 constexpr std::int64_t kIterations = 20'000;  // some 100 microseconds
@@ -59,4 +59,4 @@ PeakKernel peak_kernel(const CpuTarget& target) {
   return kernel;
 }
 
-}  // namespace lathe::builder
+}  // namespace lathe::measure::cpu
