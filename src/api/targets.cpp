@@ -22,12 +22,18 @@ Result<Target> make_target(const std::string& text, int threads) {
   if (threads < 0 || threads > kMostThreads)
     return fail_at("--threads", ErrorKind::kInvalidArgument, "from 1 to {} threads, not {}",
                    kMostThreads, threads);
+  if (threads > 0 && !target.has_threads())
+    return fail_at("--threads", ErrorKind::kInvalidArgument,
+                   "only a processor's programs have threads, and the target is {}; leave the flag "
+                   "out",
+                   text);
   if (threads > 0) target.set_threads(threads);
   else if (target.is_host() && !gives_threads(text)) target.set_threads(usual_threads().number);
   return driver::resolve_target(target, backends());
 }
 
 std::string threads_sentence(const std::string& text, int threads, const Target& made) {
+  if (!made.has_threads()) return fmt::format("programs run on {}", made.text());
   const int number = made.threads();
   const auto because = [number](const char* why) { return threads_text({number, why}); };
   if (threads > 0) return because("as --threads says");
@@ -42,7 +48,9 @@ Result<int> codegen_version(const Target& target) {
 }
 
 Status check_runs_here(const Target& target) {
-  const Target machine = LATHE_TRY(make_target("cpu:host", 1));
+  // The machine's device of this kind: "cpu:host".
+  const std::string text = target.text();
+  const Target machine = LATHE_TRY(make_target(text.substr(0, text.find(':')) + ":host", 0));
   const char* lacks = target.lacking_on(machine);
   if (lacks == nullptr) return {};
   return fail_at("--target", ErrorKind::kInvalidArgument,

@@ -87,7 +87,8 @@ struct Target {
   Abilities abilities() const;
   // The processor's threads that run a program, its caller's included; 1 where a device runs it.
   int threads() const;
-  void set_threads(int number);  // of a device: nothing changes
+  void set_threads(int number);                                    // of a device: nothing changes
+  bool has_threads() const { return kind() == DeviceKind::kCpu; }  // that may be more than one
   // It stands for this machine's device, whatever that is; resolve_target() finds out.
   bool is_host() const;
   // Both resolved: what keeps this target's programs from running on `machine`, as the end of a

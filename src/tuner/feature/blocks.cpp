@@ -42,7 +42,7 @@ bool has_parallel_around(const ir::Nest& nest, ir::LoopId loop) {
 double tasks_of(const analysis::FootprintPlan& plan, const Footprint& f) {
   double tasks = 1;
   for (int l = 0; l < f.loops; ++l)
-    if (plan.kinds()[l] == LoopKind::kParallel) tasks *= f.length[l];
+    if (ir::is_concurrent(plan.kinds()[l])) tasks *= f.length[l];
   return tasks;
 }
 

@@ -115,7 +115,7 @@ void Plan::globals(const Footprint& f, std::span<const std::int64_t> values, flo
     scratch += held * slot.element_bytes;
   }
   for (int l = 0; l < f.loops; ++l)
-    if (main_.kinds()[l] == LoopKind::kParallel) parallel *= f.length[l];
+    if (ir::is_concurrent(main_.kinds()[l])) parallel *= f.length[l];
   *out++ = log2_at_least_one(bytes);
   *out++ = log2_at_least_one(1 + weights);
   *out++ = log2_at_least_one(parallel);

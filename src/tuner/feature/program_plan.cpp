@@ -5,13 +5,13 @@
 namespace lathe::feature {
 namespace {
 
-std::variant<Plan, TreePlan, BlocksPlan> cpu_plan(Kind kind, const ir::Nest& nest) {
+std::variant<Plan, TreePlan, BlocksPlan> usual_plan(Kind kind, const ir::Nest& nest) {
   if (kind == Kind::kTree) return TreePlan(nest);
   if (kind == Kind::kBlocks) return BlocksPlan(nest);
   return Plan(nest);
 }
 
-int cpu_width(Kind kind) {
+int usual_width(Kind kind) {
   switch (kind) {
     case Kind::kConfiguration: break;
     case Kind::kContext: return context_width();
@@ -22,7 +22,7 @@ int cpu_width(Kind kind) {
   return 0;
 }
 
-std::vector<std::string> cpu_names(Kind kind) {
+std::vector<std::string> usual_names(Kind kind) {
   switch (kind) {
     case Kind::kConfiguration: break;
     case Kind::kContext: return context_names();
@@ -40,7 +40,8 @@ struct ForDevice {
   int (*width)(Kind kind);
   std::vector<std::string> (*names)(Kind kind);
 };
-constexpr ForDevice kDevices[] = {{DeviceKind::kCpu, cpu_plan, cpu_width, cpu_names}};
+constexpr ForDevice kDevices[] = {{DeviceKind::kCpu, usual_plan, usual_width, usual_names},
+                                  {DeviceKind::kOpenCl, usual_plan, usual_width, usual_names}};
 
 const ForDevice& entry_of(const Features& features) {
   const auto* found = std::ranges::find(kDevices, features.device, &ForDevice::device);

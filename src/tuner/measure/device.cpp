@@ -3,12 +3,13 @@
 #include <algorithm>
 
 #include "tuner/measure/cpu/device.h"
+#include "tuner/measure/opencl/device.h"
 
 namespace lathe::measure {
 namespace {
 
 // The one list of devices.
-const Device* const kDevices[] = {&cpu::device()};
+const Device* const kDevices[] = {&cpu::device(), &opencl::device()};
 
 }  // namespace
 

@@ -4,8 +4,8 @@
 namespace lathe::model {
 namespace {
 
-std::unique_ptr<search::Scorer> score_for_cpu(const space::Space& space, const Target& target,
-                                              const Fingerprint& fingerprint) {
+std::unique_ptr<search::Scorer> by_cycles(const space::Space& space, const Target& target,
+                                          const Fingerprint& fingerprint) {
   return std::make_unique<AnalyticScorer>(space, machine_of(target, fingerprint));
 }
 
@@ -14,7 +14,7 @@ struct ForDevice {
   std::unique_ptr<search::Scorer> (*make)(const space::Space& space, const Target& target,
                                           const Fingerprint& fingerprint);
 };
-constexpr ForDevice kDevices[] = {{DeviceKind::kCpu, score_for_cpu}};
+constexpr ForDevice kDevices[] = {{DeviceKind::kCpu, by_cycles}, {DeviceKind::kOpenCl, by_cycles}};
 
 }  // namespace
 

@@ -1,0 +1,53 @@
+#include "tuner/measure/opencl/device.h"
+
+#include <algorithm>
+
+#include "runtime/device/opencl/devices.h"
+#include "tuner/measure/opencl/grid_kernels.h"
+
+namespace lathe::measure::opencl {
+namespace {
+
+// The one that a runner opens; of none: no record has its name.
+Fingerprint fingerprint_here() {
+  static const Fingerprint found = [] {
+    const auto devices = lathe::opencl::ask_for_devices();
+    return devices ? lathe::opencl::fingerprint_of(devices->facts[devices->chosen])
+                   : Fingerprint{OpenClFingerprint{}};
+  }();
+  return found;
+}
+
+Status check_here(const Target& target, const Options&) {
+  const auto devices = LATHE_TRY(lathe::opencl::ask_for_devices());
+  const std::string& name = devices.facts[devices.chosen].name;
+  if (name == target.as_opencl().name) return {};
+  return fail(ErrorKind::kInvalidArgument,
+              "programs for {} cannot be timed here, where the device is {}; use opencl:host, or "
+              "choose another with LATHE_OPENCL_DEVICE",
+              target.text(), name);
+}
+
+// The device's processors may be the builders': building and timing take turns.
+Gate gate_of(const Target&, const Options& options) {
+  return {.timed = {}, .others = {}, .overlap = false, .builders = options.jobs, .guest = false};
+}
+
+PeakKernel peak_of_device(const Target& target) { return grid_peak_kernel(target.as_opencl()); }
+flat::Program stream_of_device(const Target& target, std::int64_t read, std::int64_t written) {
+  return grid_stream_kernel(target.as_opencl(), read, written);
+}
+
+constexpr Device kDevice{.kind = DeviceKind::kOpenCl,
+                         .runner = "lathe-opencl-runner",
+                         .fingerprint = fingerprint_here,
+                         .check = check_here,
+                         .gate = gate_of,
+                         .peak_kernel = peak_of_device,
+                         .stream_kernel = stream_of_device};
+
+}  // namespace
+
+const Device& device() { return kDevice; }
+
+}  // namespace lathe::measure::opencl
