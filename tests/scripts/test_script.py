@@ -52,13 +52,15 @@ class Script(unittest.TestCase):
         self.assertEqual(status, 0, said)
         self.assertNotIn("Not tested", said)
         for part in ("install --paper\n", "install --torch\n", "install --python\n",
+                     "install --opencl\n",
                      "cmake --preset release", "ctest --test-dir build/tsan"):
             self.assertIn(part, asked)
         self.assertNotIn("--frameworks", asked)
         self.assertNotIn("Python=1", asked)
 
     def test_what_cannot_be_installed_is_a_failure_at_the_end(self):
-        for option, flag in (("--python", "--without-python"), ("--torch", "--without-torch")):
+        for option, flag in (("--python", "--without-python"), ("--torch", "--without-torch"),
+                             ("--opencl", "--without-opencl")):
             status, said, asked = self.run_test(unavailable=option)
             self.assertEqual(status, 1, said)
             self.assertIn("== Not tested: ", said.splitlines()[-1])
@@ -67,7 +69,8 @@ class Script(unittest.TestCase):
 
     def test_what_is_left_out_is_none(self):
         status, said, asked = self.run_test("--without-torch", "--without-python",
-                                            unavailable="--python --torch")
+                                            "--without-opencl",
+                                            unavailable="--python --torch --opencl")
         self.assertEqual(status, 0, said)
         self.assertNotIn("install --python", asked)
         self.assertNotIn("install --torch", asked)

@@ -131,11 +131,11 @@ Result<Server::Reply> Server::set_up(const Message& message) {
 }
 
 Result<Server::Reply> Server::set_reference(const Message& message) {
+  if (!setup_) return fail(ErrorKind::kDataLoss, "a reference came before its workload");
   const auto info = LATHE_TRY(decode<ReferenceInfo>(message));
   const int file = LATHE_TRY(asset(info.asset));
   Reference reference;
   reference.max_error = info.max_error;
-  if (!setup_) return fail(ErrorKind::kDataLoss, "a reference came before its workload");
   std::int64_t offset = 0;
   for (const auto& border : setup_->outputs) {
     const auto elements = static_cast<std::size_t>(border.elements());

@@ -87,9 +87,12 @@ class Asking {
       want[i] = 1000 + 2 * i;  // then as many bounds of 0
     }
     const auto file = runner::make_memory_file("inputs", std::as_bytes(std::span(data)));
-    LATHE_TRY(ask<runner::Ready>(setup, {file->get()}));
+    setup.inputs_asset = "inputs";
+    LATHE_TRY(ask<runner::Ready>(runner::KeepAsset{"inputs", {}}, {file->get()}));
+    LATHE_TRY(ask<runner::Ready>(setup));
     const auto reference = runner::make_memory_file("reference", std::as_bytes(std::span(want)));
-    LATHE_TRY(ask<runner::Ready>(runner::ReferenceInfo{0}, {reference->get()}));
+    LATHE_TRY(ask<runner::Ready>(runner::KeepAsset{"reference", {}}, {reference->get()}));
+    LATHE_TRY(ask<runner::Ready>(runner::ReferenceInfo{"reference", 0}));
     return {};
   }
   Result<runner::Loaded> load(const Image& image, std::int64_t id = 1) {

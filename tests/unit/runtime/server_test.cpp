@@ -44,10 +44,11 @@ TEST(Server, EndsWithoutAnAnswerWhereItsEngineIsBroken) {
   const auto early = answer_of(tuner, encode(Load{}), fds);
   ASSERT_TRUE(early);
   EXPECT_EQ(decode<Error>(*early)->message, "a candidate came before its workload");
-  const auto reference = answer_of(tuner, encode(ReferenceInfo{}), fds);
+  const auto reference = answer_of(tuner, encode(ReferenceInfo{}), {});
   ASSERT_TRUE(reference);
   EXPECT_EQ(decode<Error>(*reference)->message, "a reference came before its workload");
-  ASSERT_TRUE(answer_of(tuner, encode(RunnerSetup{}), fds));
+  ASSERT_TRUE(answer_of(tuner, encode(KeepAsset{"inputs", {}}), fds));
+  ASSERT_TRUE(answer_of(tuner, encode(RunnerSetup{.inputs_asset = "inputs"}), {}));
   const auto first = answer_of(tuner, encode(Load{}), fds);
   ASSERT_TRUE(first);
   EXPECT_EQ(decode<Error>(*first)->message, "it broke");

@@ -10,6 +10,8 @@
 #include "tuner/space/restriction.h"
 #include "tuner/space/rules/rows/row_group.h"
 #include "tuner/space/rules/shared/axes.h"
+#include "tuner/space/rules/tile/register_tile.h"
+#include "tuner/space/rules/tile/tile_sketch.h"
 #include "unit/space/check_space.h"
 
 namespace lathe::space {

@@ -10,6 +10,7 @@
 #include "support/sanitized.h"
 #include "support/targets.h"
 #include "tuner/space/rules/matrices/matrices.h"
+#include "tuner/space/rules/shared/axes.h"
 #include "unit/space/check_space.h"
 
 namespace lathe::space {
