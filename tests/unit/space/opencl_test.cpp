@@ -14,8 +14,7 @@ namespace {
 TEST(OpenClSpace, OperatorsOfAwkwardShapes) {
   for (const ops::Operator& op : ops::operators())
     for (std::uint64_t seed = 1; seed <= asked("LATHE_RANDOM_ROUNDS", 3); ++seed) {
-      const auto algorithms =
-          ops::build(op, awkward_arguments(op, seed), te::Numerics::kComponentwise);
+      const auto algorithms = ops::build(op, awkward_arguments(op, seed), te::Numerics::kLocal);
       ASSERT_TRUE(algorithms) << op.name << ": " << algorithms.error().text();
       for (const ops::Algorithm& algorithm : *algorithms)
         check_space(algorithm.workload, generic_opencl(),
@@ -42,6 +41,19 @@ TEST(OpenClSpace, LongSumsInPartsAndCopiesOfWeights) {
   for (const std::string& text : texts)
     for (const Flavour flavour : kFlavours)
       check_space(parsed(text), generic_opencl(), flavour, 12, 3);
+}
+
+TEST(OpenClSpace, CookToomAlgorithmsInSeveralKernels) {
+  const std::string texts[] = {
+      "X: f32[2,5,9,11]; const W: f32[13,5,3,3]; Y[n:2,o:13,y:9,x:11] = "
+      "sum(c,r,s) X[n,c,y+r-1,x+s-1 else 0] * W[o,c,r,s]; Z[n,o,y,x] = max(Y[n,o,y,x], 0)",
+      "X: f32[3,40]; const W: f32[18,3,5]; Y[o:18,x:36] = sum(c,s) X[c,x+s] * W[o,c,s]",
+      "X: f32[1,3,15,14]; const W: f32[7,3,5,4]; Y[n:1,o:7,y:6,x:6] = "
+      "sum(c,r,s) X[n,c,2*y+r,2*x+s else 0] * W[o,c,r,s]"};
+  for (const std::string& text : texts)
+    for (const auto& [label, count] :
+         check_choices(parsed(text), generic_opencl(), "algorithm", 2, 5))
+      EXPECT_GE(count, 1) << label;
 }
 
 }  // namespace

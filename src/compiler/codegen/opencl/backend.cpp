@@ -7,11 +7,11 @@
 namespace lathe::codegen {
 namespace {
 
-constexpr int kVersion = 1;
+constexpr int kOpenClVersion = 1;
 
-std::string built_with() { return "OpenCL C 1.2"; }
+std::string opencl_version() { return "OpenCL C 1.2"; }
 
-bool accepts(const Target& target) { return target.kind() == DeviceKind::kOpenCl; }
+bool is_opencl(const Target& target) { return target.kind() == DeviceKind::kOpenCl; }
 
 Result<Target> resolve_target(const Target& target) {
   return Target{LATHE_TRY(opencl_device(target.as_opencl().name))};
@@ -42,20 +42,20 @@ Result<std::string> source(const flat::Program& program, const Target& target) {
   return LATHE_TRY(opencl_image(program, target.as_opencl())).source;
 }
 
-constexpr Listing kListings[] = {{"source", source}};
+constexpr Listing kOpenClListings[] = {{"source", source}};
 
 }  // namespace
 
 const Backend& opencl_backend() {
-  static constexpr Backend kBackend = {.name = "opencl",
-                                       .version = kVersion,
-                                       .built_with = built_with,
-                                       .accepts = accepts,
-                                       .resolve_target = resolve_target,
-                                       .generate = generate,
-                                       .link = link,
-                                       .listings = kListings};
-  return kBackend;
+  static constexpr Backend kOpenClBackend = {.name = "opencl",
+                                             .version = kOpenClVersion,
+                                             .built_with = opencl_version,
+                                             .accepts = is_opencl,
+                                             .resolve_target = resolve_target,
+                                             .generate = generate,
+                                             .link = link,
+                                             .listings = kOpenClListings};
+  return kOpenClBackend;
 }
 
 }  // namespace lathe::codegen

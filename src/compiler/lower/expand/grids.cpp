@@ -91,12 +91,20 @@ std::vector<Stride> strides_of(const Plan& plan, const BlockPlan& block, const i
 }
 
 // The guard of exactly these loops keeps their sum below its extent.
-std::int64_t guarded(const BlockPlan& block, std::span<const Stride> strides, std::int64_t span) {
+std::int64_t guarded(const Plan& plan, const BlockPlan& block, std::span<const Stride> strides,
+                     std::int64_t span) {
   for (const Iter& iter : block.iters) {
-    if (!iter.guard || iter.digits.size() != strides.size()) continue;
-    const bool same = std::ranges::all_of(iter.digits, [&](const LoopDigit& digit) {
-      return std::ranges::count(strides, digit.loop, &Stride::loop) == 1;
-    });
+    if (!iter.guard) continue;
+    std::size_t moving = 0;  // digits that have more than one value
+    const bool same =
+        std::ranges::all_of(iter.digits,
+                            [&](const LoopDigit& digit) {
+                              const Range range = plan.free_range(digit);
+                              if (range.max == range.min) return true;
+                              ++moving;
+                              return std::ranges::count(strides, digit.loop, &Stride::loop) == 1;
+                            }) &&
+        moving == strides.size();
     const std::int64_t least = std::ranges::min(iter.digits, {}, &LoopDigit::weight).weight;
     if (same && least > 0)
       span = std::min(span, (iter.extent - 1) * (strides.front().weight / least));
@@ -106,7 +114,7 @@ std::int64_t guarded(const BlockPlan& block, std::span<const Stride> strides, st
 
 // True if different iterations of the bound loops write different coordinates: no digit of one of
 // them reaches as far as the next larger one.
-bool writes_apart(const BlockPlan& block, const std::vector<Stride>& strides,
+bool writes_apart(const Plan& plan, const BlockPlan& block, const std::vector<Stride>& strides,
                   const std::vector<LoopId>& bound) {
   std::int64_t below = 0;
   for (std::size_t i = 0; i < strides.size(); ++i) {
@@ -114,7 +122,7 @@ bool writes_apart(const BlockPlan& block, const std::vector<Stride>& strides,
     const bool concerned = std::ranges::any_of(
         here, [&](const Stride& s) { return std::ranges::count(bound, s.loop) > 0; });
     if (concerned && strides[i].weight <= below) return false;
-    below = guarded(block, here, below + strides[i].span);
+    below = guarded(plan, block, here, below + strides[i].span);
   }
   return true;
 }
@@ -145,7 +153,7 @@ void Emitter::check_writes(BlockId id, const std::vector<LoopId>& bound) const {
   const bool told =
       std::ranges::all_of(bound, [&](LoopId loop) { return tells_iterations(plan_, id, loop); });
   const bool apart = std::ranges::all_of(block.index, [&](const ir::Affine& row) {
-    return writes_apart(plan_.blocks[id], strides_of(plan_, plan_.blocks[id], row), bound);
+    return writes_apart(plan_, plan_.blocks[id], strides_of(plan_, plan_.blocks[id], row), bound);
   });
   if (told && apart) return;
   refuse(ErrorKind::kUnsupported,

@@ -20,7 +20,15 @@ Choice choice_of(std::vector<Knob> knobs, std::size_t before) {
 }
 
 Composer::Composer(Derived direct, const te::Contract& contract)
-    : derived_(std::move(direct)), may_be_direct_(contract.may_be_direct()) {}
+    : derived_(std::move(direct)),
+      may_be_direct_(contract.may_be_direct()),
+      demanded_(contract.algorithm) {}
+
+Result<Derived> Composer::finish() && {
+  if (may_be_direct_ || direct_.knob >= 0) return std::move(derived_);
+  return fail_at("algorithm", ErrorKind::kInvalidArgument,
+                 "this workload has no {} on this kind of device; name direct", demanded_);
+}
 
 bool Composer::takes(Place place) const {
   switch (place) {

@@ -18,7 +18,8 @@ class Composer {
   // False for rules whose alternatives have no place here.
   bool takes(Place place) const;
   void add(Place place, std::shared_ptr<Alternatives> alternatives);
-  Derived finish() && { return std::move(derived_); }
+  // Refuses a contract that demands another algorithm than the rules have.
+  Result<Derived> finish() &&;
 
  private:
   int add_choice(Choice choice, const Under& under);
@@ -27,6 +28,7 @@ class Composer {
 
   Derived derived_;
   bool may_be_direct_;
+  std::string demanded_;  // the algorithm, where the sum must not be computed as it is written
   Under direct_;  // the knob that says how the main sum is computed; of none: always directly
 };
 

@@ -14,6 +14,7 @@
 #include <string>
 #include <vector>
 
+#include "tuner/space/rules/cook_toom/algorithms.h"
 #include "tuner/space/rules/cook_toom/image_sum.h"
 #include "tuner/space/rules/cpu_context.h"
 #include "tuner/space/rules/rule.h"
@@ -21,13 +22,6 @@
 
 namespace lathe::space {
 
-// F(m x n): so many results together along each tap. No taps: the sum as it is written.
-struct Algorithm {
-  std::vector<std::string> taps;  // iterators of the block
-  std::vector<std::int64_t> tiles;
-
-  bool transforms(const ImageAxis& axis) const;
-};
 // Where the transformed input is made.
 enum class InputPlace { kBlock, kWhole };
 // Whether a copy of the input is transformed, with zeros around and channels innermost: of what a
@@ -47,10 +41,9 @@ enum class TileShare {
   kPositions
 };
 
-std::string label_of(const Algorithm& algorithm);  // "direct", "F(4x4)", "F(4) along s"
-std::string label_of(InputPlace place);            // "block"
-std::string label_of(InputCopy copy);              // "none"
-std::string label_of(TileShare share);             // "tiles"
+std::string label_of(InputPlace place);  // "block"
+std::string label_of(InputCopy copy);    // "none"
+std::string label_of(TileShare share);   // "tiles"
 
 // Dimensions of the tensor of products, by what they are.
 struct ProductDims {

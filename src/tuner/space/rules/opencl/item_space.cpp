@@ -153,7 +153,9 @@ ItemSizes ItemProgram::sizes_of_main(const std::vector<Knob>& knobs,
     return knob < 0 ? 0 : values[static_cast<std::size_t>(knob)];
   };
   out.order = chosen(at_.reduce) == 0 ? ReduceOrder::kChannelsOutside : ReduceOrder::kTapsOutside;
-  out.weights = chosen(at_.pack) == 0 ? Packing::kNone : Packing::kWhole;
+  // Of programs that share knobs one may have nothing to copy.
+  const bool copies = chosen(at_.pack) != 0 && has_strided_weights(main_);
+  out.weights = copies ? Packing::kWhole : Packing::kNone;
   return out;
 }
 

@@ -29,6 +29,8 @@ class ItemProgram {
   bool has_axes() const { return main_.axes.vector >= 0; }
   // Adds the knobs of the main stage, named with `prefix`, after those of before.
   void list_knobs(const std::string& prefix, std::vector<Knob>& knobs);
+  // Has the same knobs as another program, whose tiles are alike.
+  void share_knobs(const ItemProgram& other) { at_ = other.at_; }
   // Of the default space also what keeps a tile in registers.
   void constrain(Flavour flavour, Derived& derived) const;
   void set_start(const std::vector<Knob>& knobs, std::vector<std::int64_t>& start) const;

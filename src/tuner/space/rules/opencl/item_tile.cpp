@@ -120,9 +120,17 @@ class ItemBuilder : private Stepper {
     kind(v + ".i", LoopKind::kThreadX);
   }
 
+  // False where a dimension of the result is several iterators, as the residues of a filter, or an
+  // iterator several loops, as results inside tiles.
+  bool writes_plainly_here() const {
+    const ir::Nest& nest = nest_;
+    return writes_plainly(*of_.view, stage_) &&
+           all_plain(nest.blocks[nest.find_block(name_)].index);
+  }
+
   // Of a reduction: the sums that are under way.
   void keep_in_registers() {
-    if (stage_.reduce == ir::ReduceOp::kNone) return;
+    if (stage_.reduce == ir::ReduceOp::kNone || !writes_plainly_here()) return;
     const int vector = plain_dim(written_index(stage_), of_.axes.vector);
     if (vector < 0) return;
     std::vector<schedule::LayoutItem> layout;
@@ -148,7 +156,7 @@ class ItemBuilder : private Stepper {
 
   // Element-wise maps of the result are computed by the item that has it.
   void fuse_consumers() {
-    if (stage_.reduce == ir::ReduceOp::kNone) return;
+    if (stage_.reduce == ir::ReduceOp::kNone || !writes_plainly_here()) return;
     const int vector = plain_dim(written_index(stage_), of_.axes.vector);
     for (const te::Stage& consumer : of_.view->stages) {
       const std::string& name = tensor(consumer.tensor);

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "tuner/space/rules/compose.h"
+#include "tuner/space/rules/opencl/grid_cook_toom.h"
 #include "tuner/space/rules/opencl/item_space.h"
 #include "tuner/space/rules/opencl/opencl_context.h"
 
@@ -10,6 +11,7 @@ namespace lathe::space {
 namespace {
 
 constexpr Rule<OpenClContext> kOpenClRules[] = {
+    {Place::kMainSum, offer_grid_cook_toom, grid_cook_toom_meanings},
     {Place::kDirect, offer_tree, tree_meanings},
 };
 
@@ -21,9 +23,6 @@ Result<Derived> derive_for_opencl(const te::Workload& workload, const OpenClTarg
   if (workload.contract.free_layout)
     return fail(ErrorKind::kUnsupported,
                 "schedules for OpenCL keep the layouts of inputs and outputs; ask for plain ones");
-  if (!workload.contract.may_be_direct())
-    return fail_at("algorithm", ErrorKind::kInvalidArgument,
-                   "there is no {} for OpenCL yet; name direct", workload.contract.algorithm);
   return compose(LATHE_TRY(derive_items(context)),
                  std::span<const Rule<OpenClContext>>(kOpenClRules), context);
 }

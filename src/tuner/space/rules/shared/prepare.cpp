@@ -83,8 +83,8 @@ te::Stage stage_of(const ir::Nest& nest, ir::BlockId id, const std::set<std::str
   };
   const auto is_outer = [&](ir::LoopId loop) { return outer.contains(nest.loops[loop].name); };
   const auto add_axis = [&](const ir::AffineTerm& term) {
-    const auto& digits = block.iters[term.iter].digits;
-    add(digits.at(is_outer(digits.at(0).loop) ? 1 : 0).loop, te::IterKind::kSpatial);
+    for (const ir::LoopDigit& digit : block.iters[term.iter].digits)
+      if (!is_outer(digit.loop)) add(digit.loop, te::IterKind::kSpatial);
   };
   for (const ir::Affine& row : block.index) {
     std::vector<ir::AffineTerm> terms = row.terms;  // the slowest first
