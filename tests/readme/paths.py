@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """What pages name is there: paths in backticks, links to other pages and to headings in them, and
-the files of lowering that docs/lowering.md lists.
+the files of lowering that docs/lowering.md lists. Pages of results begin with dates, machines and
+commands, and docs/figures.md links each.
 
 Usage: paths.py SOURCE-FOLDER
 """
@@ -14,6 +15,9 @@ FOLDERS = ("src/", "tests/", "bench/", "docs/", "scripts/", "include/", "python/
 # Tells what was; only its links lead to what is there.
 HISTORY = "CHANGELOG.md"
 LOWERING, LOWERING_FILES = "docs/lowering.md", "src/compiler/lower/expand"
+# `lathe paper` writes the last.
+RESULTS, FIGURES, WRITTEN = "bench/results", "docs/figures.md", "paper.md"
+HEAD = "| date | machine | command |"
 FENCE = re.compile(r"^ *```.*?^ *```", re.MULTILINE | re.DOTALL)
 
 
@@ -77,6 +81,15 @@ def unlisted(text, files):
     return sorted(named - files), sorted(files - named)
 
 
+def faults_of_results(root):
+    figures = (root / FIGURES).read_text()
+    for page in sorted((root / RESULTS).glob("*.md")):
+        if f"{RESULTS}/{page.name})" not in figures:
+            yield f"{FIGURES} does not link {RESULTS}/{page.name}"
+        if page.name != WRITTEN and page.read_text().splitlines()[2:3] != [HEAD]:
+            yield f"{RESULTS}/{page.name}:3: the page does not begin with \"{HEAD}\""
+
+
 def faults(root):
     for page in pages_of(root):
         name, text = page.relative_to(root), page.read_text()
@@ -85,6 +98,7 @@ def faults(root):
                 yield f"{name}:{number}: there is no {path}"
         for number, what in broken_links(page, text):
             yield f"{name}:{number}: {what}"
+    yield from faults_of_results(root)
     files = {file.name for file in (root / LOWERING_FILES).iterdir()}
     missing, unnamed = unlisted((root / LOWERING).read_text(), files)
     for file in missing:
