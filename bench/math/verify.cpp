@@ -1,5 +1,5 @@
 // bench_math: the accuracy of the elementary functions that lowering writes out, in the code that
-// Lathe makes of them: f32 over all 2^32 arguments, f64 over chosen ones. bench/README.md shows it.
+// Lathe makes of them: f32 over all 2^32 arguments, f64 over chosen ones (docs/benchmarks.md).
 #include <algorithm>
 #include <atomic>
 #include <bit>

@@ -3,7 +3,7 @@
 
     metaschedule.py tune OPERATOR FOLDER TRIALS SEED JOBS   # records go to FOLDER as they come
     metaschedule.py build OPERATOR FOLDER COUNT FILE.so     # the best of the first COUNT records
-    metaschedule.py serve OPERATOR FILE.so                  # a contestant (bench/README.md)
+    metaschedule.py serve OPERATOR FILE.so                  # a contestant (docs/benchmarks.md)
 
 OPERATOR has `kind`: `conv2d` with `input`, `weight`, `stride`, `pad` (two), `dilation`, all
 row-major, or `winograd` with the same, for F(4x4) of weights that are transformed beforehand; or

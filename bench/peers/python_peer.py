@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """A line of Python for PyTorch, NumPy, ONNX Runtime or OpenVINO as a contestant
-(bench/README.md).
+(docs/benchmarks.md).
 
 `setup` has `library` (of python_libraries.py), `inputs` (shapes by name), `constants` (names of
 those known beforehand), `code` (an expression of the inputs), `threads` and `cache`. Inputs are

@@ -1,5 +1,5 @@
-// The line protocol with which a benchmark drives a contestant (bench/README.md). Between turns a
-// contestant waits for its standard input, so that it takes no time from the others.
+// The line protocol with which a benchmark drives a contestant (docs/benchmarks.md). Between turns
+// a contestant waits for its standard input, so that it takes no time from the others.
 #pragma once
 
 #include <functional>

@@ -1,4 +1,4 @@
-// bench_search: how fast the search itself is. bench/README.md tells what each probe measures.
+// bench_search: how fast the search itself is. docs/benchmarks.md tells what each probe measures.
 #include <charconv>
 #include <cstdio>
 #include <filesystem>

@@ -34,7 +34,7 @@ struct BenchWorkload {
 };
 // The vectors and registers of AVX-512, so that the space is the same on every machine.
 Target bench_target();
-// A convolution, which the figures of bench/README.md are about, and a matmul beside it.
+// A convolution, which the figures of bench/results are about, and a matmul beside it.
 Result<std::vector<BenchWorkload>> workloads();
 
 // Calls work(begin, count) on each of `jobs` threads, for its share of `total`.

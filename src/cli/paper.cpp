@@ -27,7 +27,7 @@ namespace lathe::cli {
 namespace {
 
 struct Flags {
-  std::string figure, spaces = "bench/spaces", output = "docs/paper", database;
+  std::string figure, spaces = "bench/spaces", output = "bench/results/paper", database;
   paper::Settings settings;
   int jobs = usual_jobs().number;
 };

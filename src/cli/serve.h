@@ -1,4 +1,4 @@
-// The line protocol with which a benchmark drives a contestant (bench/README.md); a contestant
+// The line protocol with which a benchmark drives a contestant (docs/benchmarks.md); a contestant
 // computes in its turn only.
 #pragma once
 

@@ -1,4 +1,4 @@
-// Makes docs/paper.md: pictures, numbers and findings, all of them from the raw rows.
+// Makes bench/results/paper.md: pictures, numbers and findings, all of them from the raw rows.
 #pragma once
 
 #include <string>

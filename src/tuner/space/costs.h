@@ -1,7 +1,7 @@
 // What a core, its caches and threads that work together cost, for rules that weigh schedules:
 // about the same of every processor, for the same space must come out on every machine. The
-// analytic model knows more of the machine. bench/README.md tells where the numbers of threads come
-// from.
+// analytic model knows more of the machine. bench/results/threads.md tells where the numbers of
+// threads come from.
 #pragma once
 
 #include <algorithm>

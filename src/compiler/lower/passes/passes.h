@@ -22,7 +22,7 @@ flat::Program promote_halves(flat::Program program, const Target& target);
 // Writes exp, log, tanh, erf, sigmoid, pow and rsqrt as arithmetic without branches or calls; floor
 // and ceil too, where the target has no instruction for them. Largest errors in units in the last
 // place: first those that bench_math found with fused multiply-adds (of which arguments,
-// bench/README.md tells), then what tests/unit/lower/expand_math_test.cpp allows.
+// bench/results/math.md tells), then what tests/unit/lower/expand_math_test.cpp allows.
 //            exp   log   tanh  erf   sigmoid  rsqrt  pow
 //   f32      0.90  0.83  2.53  1.79  2.41     1.50   0.51
 //   f64      0.86  0.76  2.19  0.93  1.95     1.47   0.84 of what is allowed
