@@ -90,25 +90,27 @@ std::vector<Stride> strides_of(const Plan& plan, const BlockPlan& block, const i
   return out;
 }
 
-// The guard of exactly these loops keeps their sum below its extent.
+// True if the iterator's value is the sum of these strides, but for a factor: smaller ones first.
+bool is_sum_of(const Plan& plan, const Iter& iter, std::span<const Stride> strides) {
+  std::vector<LoopDigit> moving;  // digits that have more than one value
+  for (const LoopDigit& digit : iter.digits)
+    if (const Range range = plan.free_range(digit); range.max != range.min) moving.push_back(digit);
+  std::ranges::sort(moving, {}, &LoopDigit::weight);
+  if (moving.size() != strides.size() || moving.empty() || moving.front().weight <= 0) return false;
+  const std::int64_t least = moving.front().weight;
+  return std::ranges::all_of(moving, [&](const LoopDigit& digit) {
+    const auto found = std::ranges::find(strides, digit.loop, &Stride::loop);
+    return found != strides.end() && found->weight * least == digit.weight * strides.front().weight;
+  });
+}
+
+// An iterator of exactly these loops, as a guard, keeps their sum below its extent.
 std::int64_t guarded(const Plan& plan, const BlockPlan& block, std::span<const Stride> strides,
                      std::int64_t span) {
-  for (const Iter& iter : block.iters) {
-    if (!iter.guard) continue;
-    std::size_t moving = 0;  // digits that have more than one value
-    const bool same =
-        std::ranges::all_of(iter.digits,
-                            [&](const LoopDigit& digit) {
-                              const Range range = plan.free_range(digit);
-                              if (range.max == range.min) return true;
-                              ++moving;
-                              return std::ranges::count(strides, digit.loop, &Stride::loop) == 1;
-                            }) &&
-        moving == strides.size();
-    const std::int64_t least = std::ranges::min(iter.digits, {}, &LoopDigit::weight).weight;
-    if (same && least > 0)
-      span = std::min(span, (iter.extent - 1) * (strides.front().weight / least));
-  }
+  for (const Iter& iter : block.iters)
+    if (is_sum_of(plan, iter, strides))
+      span = std::min(span, (iter.extent - 1) * strides.front().weight /
+                                std::ranges::min(iter.digits, {}, &LoopDigit::weight).weight);
   return span;
 }
 
