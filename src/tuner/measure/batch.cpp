@@ -230,7 +230,8 @@ Batch::Item* Batch::take_rested(const Place& place, std::int64_t gap) {
 
 // A candidate whose first call takes a hundred times the best will not be the best.
 double Batch::patience() const {
-  return std::min(task_.session->options.timeout_seconds,
+  return task_.session->device->opening_seconds +
+         std::min(task_.session->options.timeout_seconds,
                   std::max(kLeastPatience, kPatience * best_));
 }
 

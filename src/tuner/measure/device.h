@@ -33,6 +33,9 @@ struct PeakKernel {
 struct Device {
   DeviceKind kind;
   const char* runner;  // the helper's name
+  // That a program may take, beyond what one of its speed does, until it can run: its driver may
+  // have to compile it.
+  double opening_seconds;
   // The device of this machine on which programs are timed.
   Fingerprint (*fingerprint)();
   // Says why programs for the target cannot be measured with these options, if so.

@@ -40,6 +40,7 @@ flat::Program stream_of_device(const Target& target, std::int64_t read, std::int
 
 constexpr Device kDevice{.kind = DeviceKind::kOpenCl,
                          .runner = "lathe-opencl-runner",
+                         .opening_seconds = 20,
                          .fingerprint = fingerprint_here,
                          .check = check_here,
                          .gate = gate_of,
