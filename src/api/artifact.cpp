@@ -89,8 +89,7 @@ Result<ArtifactFiles> write_artifact(const te::Workload& workload, const Chosen&
   if (record) remarks.push_back(timed_sentence(*record));
   const codegen::Backend& backend = *LATHE_TRY(driver::backend_for(target, backends()));
   const Target host_target = LATHE_TRY(plain_host());
-  const package::Host host{host_target,
-                           *LATHE_TRY(driver::backend_for(host_target, backends()))};
+  const package::Host host{host_target, *LATHE_TRY(driver::backend_for(host_target, backends()))};
   const auto written =
       LATHE_TRY(package::write_artifact(files.name, flat, target, backend, path, remarks, &host));
   files.library = written.library;

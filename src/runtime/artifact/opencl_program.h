@@ -1,7 +1,7 @@
 /* What an exported library for a device of OpenCL contains instead of machine code: the text of its
  * kernels, and what is launched of it (runtime/device/opencl/image.h). Its functions
- * lathe_NAME_create, _prepare, _run, _destroy and _message call those of runtime/artifact/artifact.h
- * with this table, lathe_NAME_create_on and _run_on the two below. */
+ * lathe_NAME_create, _prepare, _run, _destroy and _message call those of artifact.h with this
+ * table, lathe_NAME_create_on and _run_on the two below. */
 #ifndef LATHE_RUNTIME_ARTIFACT_OPENCL_PROGRAM_H_
 #define LATHE_RUNTIME_ARTIFACT_OPENCL_PROGRAM_H_
 

@@ -160,8 +160,8 @@ Result<Object> carry_image(const Object& image, const flat::Program& program, co
   flat::Program borders;
   borders.inputs = program.inputs;
   borders.outputs = program.outputs;
-  session.module = emit_carrier(*session.context, borders, target.as_cpu(), *session.machine,
-                                artifact, carried);
+  session.module =
+      emit_carrier(*session.context, borders, target.as_cpu(), *session.machine, artifact, carried);
   const Code code = LATHE_TRY(
       compile(*session.module, *session.machine, llvm::CodeGenFileType::ObjectFile, true));
   Object object = image;

@@ -75,8 +75,7 @@ void emit_artifact(ModuleContext& m, const std::string& name, llvm::Constant* ta
 // borders count.
 std::unique_ptr<llvm::Module> emit_carrier(llvm::LLVMContext& context, const flat::Program& program,
                                            const CpuTarget& target, llvm::TargetMachine& machine,
-                                           const std::string& artifact,
-                                           const opencl::Image& image);
+                                           const std::string& artifact, const opencl::Image& image);
 
 // The arguments of lathe_entry, as values of the function being emitted.
 struct Frame {

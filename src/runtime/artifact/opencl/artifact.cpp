@@ -79,8 +79,7 @@ std::int32_t launch(lathe_handle& handle, opencl::Queue queue, std::int64_t begi
     const lathe_opencl_launch& one = handle.program->launches[l];
     opencl::Code code = 0;
     for (std::int64_t a = 0; a < one.count && code == 0; ++a) {
-      opencl::Buffer buffer =
-          buffer_of(handle, one.arguments[2 * a], one.arguments[2 * a + 1]);
+      opencl::Buffer buffer = buffer_of(handle, one.arguments[2 * a], one.arguments[2 * a + 1]);
       code = api.SetKernelArg(handle.kernels[l], static_cast<opencl::Number>(a), sizeof buffer,
                               &buffer);
     }
@@ -101,8 +100,8 @@ std::int32_t launch(lathe_handle& handle, opencl::Queue queue, std::int64_t begi
 // Makes the handle's own buffer of a tensor, if it has none yet, the one that is used.
 std::int32_t use_own(lathe_handle& handle, std::int64_t i) {
   if (handle.own[i] == nullptr) {
-    const std::int32_t status = lathe::artifact::make_buffer(
-        handle.device, handle.tensor(i).bytes, handle.own[i], handle.message);
+    const std::int32_t status = lathe::artifact::make_buffer(handle.device, handle.tensor(i).bytes,
+                                                             handle.own[i], handle.message);
     if (status != LATHE_OK) return status;
   }
   handle.used[i] = handle.own[i];
@@ -115,9 +114,8 @@ std::int32_t send(lathe_handle& handle, std::int64_t i, const DLTensor& tensor) 
   if (const std::int32_t status = use_own(handle, i); status != LATHE_OK) return status;
   const auto bytes = static_cast<std::size_t>(handle.tensor(i).bytes);
   if (bytes == 0) return LATHE_OK;
-  const opencl::Code code =
-      handle.device.api.EnqueueWriteBuffer(handle.device.queue, handle.own[i], 0, 0, bytes,
-                                           address_of(tensor), 0, nullptr, nullptr);
+  const opencl::Code code = handle.device.api.EnqueueWriteBuffer(
+      handle.device.queue, handle.own[i], 0, 0, bytes, address_of(tensor), 0, nullptr, nullptr);
   if (code == 0) return LATHE_OK;
   return lathe::artifact::failed(code, "an input cannot be copied to the device", handle.message);
 }
@@ -225,7 +223,8 @@ std::int32_t check_tensors(lathe_handle& handle, const DLTensor* const* inputs,
     if (!handle.tensor(i).constant &&
         !lathe::artifact::check_tensor(handle.tensor(i), given(i), handle.message))
       return LATHE_INVALID_ARGUMENT;
-  // Inputs are copied before an output is written; but no library of a processor takes such tensors.
+  // Inputs are copied before an output is written; but no library of a processor takes such
+  // tensors.
   for (std::int64_t out = handle.inputs(); out < handle.count(); ++out)
     for (std::int64_t other = 0; other < out; ++other) {
       if (handle.tensor(other).constant) continue;
@@ -297,7 +296,9 @@ std::int32_t check_buffer(lathe_handle& handle, std::int64_t i, opencl::Buffer b
 
 // Refuses an output that shares memory with an input or another output.
 std::int32_t check_places(lathe_handle& handle) {
-  const auto bytes = [&](std::int64_t i) { return static_cast<std::size_t>(handle.tensor(i).bytes); };
+  const auto bytes = [&](std::int64_t i) {
+    return static_cast<std::size_t>(handle.tensor(i).bytes);
+  };
   for (std::int64_t out = handle.inputs(); out < handle.count(); ++out) {
     const Place a = place_of(handle, handle.used[out]);
     for (std::int64_t other = 0; other < out; ++other) {

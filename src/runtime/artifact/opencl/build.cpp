@@ -121,8 +121,7 @@ std::int32_t refuse_build(const OpenclDevice& device, opencl::Built built, Messa
   const opencl::Number what = opencl::kBuildLog;
   device.api.GetProgramBuildInfo(built, device.id, what, 0, nullptr, &size);
   auto* const log = static_cast<char*>(std::calloc(size + 1, 1));
-  if (log != nullptr)
-    device.api.GetProgramBuildInfo(built, device.id, what, size, log, nullptr);
+  if (log != nullptr) device.api.GetProgramBuildInfo(built, device.id, what, size, log, nullptr);
   message.clear();
   message.add("OpenCL's compiler refuses the program: ");
   message.add(log != nullptr ? first_line(log) : "there is no memory for what it said");

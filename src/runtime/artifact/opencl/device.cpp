@@ -198,8 +198,7 @@ std::int32_t check_queue(const OpenclDevice& device, opencl::Queue queue, Messag
     return refuse("the queue is of another context than the handle");
   if (told_of_queue<DeviceId>(device, queue, opencl::kQueueDevice) != device.id)
     return refuse("the queue is of another device than the handle");
-  const auto properties =
-      told_of_queue<opencl::Bitfield>(device, queue, opencl::kQueueProperties);
+  const auto properties = told_of_queue<opencl::Bitfield>(device, queue, opencl::kQueueProperties);
   if ((properties & opencl::kQueueOutOfOrder) != 0)
     return refuse("the queue works out of order; give one that works in order");
   return LATHE_OK;

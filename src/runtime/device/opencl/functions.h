@@ -1,6 +1,6 @@
 // The functions of OpenCL that Lathe calls, found in a library that is open: our own declarations,
-// of exactly what is used, with the names of the standard for what a reader looks up there. Exported
-// libraries contain this, too, so it needs libc only.
+// of exactly what is used, with the names of the standard for what a reader looks up there.
+// Exported libraries contain this, too, so it needs libc only.
 #pragma once
 
 #include <cstddef>
