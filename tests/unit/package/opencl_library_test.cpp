@@ -86,9 +86,9 @@ struct Case {
   std::unique_ptr<HostTensors> in, out;
   api::ArtifactFiles files;
 
-  void expect_right(double factor = 4) const {
+  void expect_right() const {
     for (std::size_t o = 0; o < want.size(); ++o)
-      EXPECT_EQ(interp::compare(want[o], doubles(out->data[o]), factor), "");
+      EXPECT_EQ(interp::compare(want[o], doubles(out->data[o])), "");
   }
   void clear() const {
     for (auto& values : out->data) std::ranges::fill(values, -77.0F);
