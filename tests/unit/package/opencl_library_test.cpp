@@ -458,6 +458,15 @@ TEST_F(HandmadeLibrary, SaysWhyADeviceCannotRunIt) {
   EXPECT_TRUE(answer(LATHE_NO_DEVICE).contains("a buffer has 1152921504606846976 bytes"));
 }
 
+TEST_F(HandmadeLibrary, WithMoreLocalMemoryThanThereIsIsRefused) {
+  handmade().source = fmt::format(
+      "__kernel void f(__global const float* x, __global float* y) {{\n"
+      "  __local float all[{}];\n  all[get_local_id(0)] = x[get_global_id(0)];\n"
+      "  barrier(CLK_LOCAL_MEM_FENCE);\n  y[get_global_id(0)] = all[7 - get_local_id(0)];\n}}\n",
+      device_->facts().local_bytes / 4 + 1024);
+  EXPECT_TRUE(answer(LATHE_NO_DEVICE).contains("f uses "));
+}
+
 TEST_F(HandmadeLibrary, TellsWhatTheCompilerSaid) {
   handmade().source = "__kernel void f(__global const float* x, __global float* y) { none; }\n";
   const std::string message = answer(LATHE_DEVICE_FAILED);

@@ -245,7 +245,8 @@ std::string header_text(const std::string& name, const flat::Program& program, c
   head = replaced(head, "{running}", on_device ? kOpenclRunning : kRunning);
   head = replaced(head, "{constants}", constants ? kept : "");
   head = replaced(head, "{name}", name);
-  head = replaced(head, "{target}", target.text());
+  // A device's name may be any text.
+  head = replaced(head, "{target}", replaced(target.text(), "*/", "* /"));
   head = replaced(head, "{inputs}", std::to_string(program.inputs.size()));
   head = replaced(head, "{outputs}", std::to_string(program.outputs.size()));
   head = replaced(head, "{tensors}", tensors);

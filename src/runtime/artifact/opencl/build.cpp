@@ -129,43 +129,62 @@ std::int32_t refuse_build(const OpenclDevice& device, opencl::Built built, Messa
   return LATHE_DEVICE_FAILED;
 }
 
-// As the program was compiled, its registers may allow less than the device does.
-std::int32_t make_kernel(const OpenclDevice& device, opencl::Built built,
-                         const lathe_opencl_launch& launch, opencl::Kernel& kernel,
-                         Message& message) {
-  Code code = 0;
-  kernel = device.api.CreateKernel(built, launch.kernel, &code);
-  if (code != 0) {
-    kernel = nullptr;
-    return failed(code, "the device does not take a kernel of the program", message);
-  }
+// As the program was compiled, its registers and local memory may be more than the device has.
+bool check_kernel(const OpenclDevice& device, const lathe_opencl_launch& launch,
+                  opencl::Kernel kernel, const Limits& limits, Message& message) {
   std::size_t group = 0;
+  std::uint64_t local_bytes = 0;
   device.api.GetKernelWorkGroupInfo(kernel, device.id, opencl::kKernelGroupSize, sizeof group,
                                     &group, nullptr);
-  if (group == 0 || static_cast<std::uint64_t>(items_of(launch)) <= group) return LATHE_OK;
-  unfit(message).add("a group of ").add(launch.kernel).add(" has ").add(items_of(launch));
-  message.add(" work items, and as it was compiled it allows ");
-  message.add(static_cast<std::int64_t>(group));
-  return LATHE_NO_DEVICE;
+  device.api.GetKernelWorkGroupInfo(kernel, device.id, opencl::kKernelLocalBytes,
+                                    sizeof local_bytes, &local_bytes, nullptr);
+  if (group > 0 && static_cast<std::uint64_t>(items_of(launch)) > group) {
+    unfit(message).add("a group of ").add(launch.kernel).add(" has ").add(items_of(launch));
+    message.add(" work items, and as it was compiled it allows ");
+    message.add(static_cast<std::int64_t>(group));
+    return false;
+  }
+  if (local_bytes > limits.local_bytes) {
+    unfit(message).add(launch.kernel).add(" uses ").add(static_cast<std::int64_t>(local_bytes));
+    message.add(" bytes of local memory, and ");
+    message.add(static_cast<std::int64_t>(limits.local_bytes)).add(" are there");
+    return false;
+  }
+  return true;
+}
+
+std::int32_t make_kernels(const OpenclDevice& device, opencl::Built built,
+                          const lathe_opencl_program& program, const Limits& limits,
+                          opencl::Kernel* kernels, Message& message) {
+  for (std::int64_t l = 0; l < program.prepare + program.run; ++l) {
+    const lathe_opencl_launch& launch = program.launches[l];
+    Code code = 0;
+    kernels[l] = device.api.CreateKernel(built, launch.kernel, &code);
+    if (code != 0) {
+      kernels[l] = nullptr;
+      return failed(code, "the device does not take a kernel of the program", message);
+    }
+    if (!check_kernel(device, launch, kernels[l], limits, message)) return LATHE_NO_DEVICE;
+  }
+  return LATHE_OK;
 }
 
 }  // namespace
 
 std::int32_t build_kernels(const OpenclDevice& device, const lathe_opencl_program& program,
                            opencl::Kernel* kernels, Message& message) {
-  if (!check_extensions(device, program, message) ||
-      !check_limits(program, limits_of(device), message))
+  const Limits limits = limits_of(device);
+  if (!check_extensions(device, program, message) || !check_limits(program, limits, message))
     return LATHE_NO_DEVICE;
   Code code = 0;
   const char* text = program.source;
   const opencl::Built built =
       device.api.CreateProgramWithSource(device.context, 1, &text, nullptr, &code);
   if (code != 0) return failed(code, "the device does not take the program", message);
-  std::int32_t status = LATHE_OK;
-  if (device.api.BuildProgram(built, 1, &device.id, program.options, nullptr, nullptr) != 0)
-    status = refuse_build(device, built, message);
-  for (std::int64_t l = 0; l < program.prepare + program.run && status == LATHE_OK; ++l)
-    status = make_kernel(device, built, program.launches[l], kernels[l], message);
+  code = device.api.BuildProgram(built, 1, &device.id, program.options, nullptr, nullptr);
+  const std::int32_t status = code == 0
+                                  ? make_kernels(device, built, program, limits, kernels, message)
+                                  : refuse_build(device, built, message);
   device.api.ReleaseProgram(built);  // its kernels keep it
   return status;
 }
