@@ -80,8 +80,8 @@ std::int32_t launch(lathe_handle& handle, opencl::Queue queue, std::int64_t begi
     opencl::Code code = 0;
     for (std::int64_t a = 0; a < one.count && code == 0; ++a) {
       opencl::Buffer buffer = buffer_of(handle, one.arguments[2 * a], one.arguments[2 * a + 1]);
-      code = api.SetKernelArg(handle.kernels[l], static_cast<opencl::Number>(a), sizeof buffer,
-                              &buffer);
+      code = api.SetKernelArg(handle.kernels[l], static_cast<opencl::Number>(a),
+                              sizeof(opencl::Buffer), &buffer);
     }
     std::size_t all[3], group[3];
     for (int d = 0; d < 3; ++d) {
@@ -268,10 +268,10 @@ struct Place {
 };
 template <class T>
 T told_of_buffer(const lathe_handle& handle, opencl::Buffer buffer, opencl::Number what) {
-  T value{};
-  if (handle.device.api.GetMemObjectInfo(buffer, what, sizeof value, &value, nullptr) != 0)
+  T value[1]{};
+  if (handle.device.api.GetMemObjectInfo(buffer, what, sizeof value, value, nullptr) != 0)
     return T{};
-  return value;
+  return value[0];
 }
 Place place_of(const lathe_handle& handle, opencl::Buffer buffer) {
   const auto whole = told_of_buffer<opencl::Buffer>(handle, buffer, opencl::kMemoryWhole);

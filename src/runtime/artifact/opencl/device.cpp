@@ -111,9 +111,9 @@ std::int32_t choose(OpenclDevice& device, Message& message) {
 // The value of a queue that is asked for; null or zero where it does not tell.
 template <class T>
 T told_of_queue(const OpenclDevice& device, opencl::Queue queue, Number what) {
-  T value{};
-  if (device.api.GetCommandQueueInfo(queue, what, sizeof value, &value, nullptr) != 0) return T{};
-  return value;
+  T value[1]{};
+  if (device.api.GetCommandQueueInfo(queue, what, sizeof value, value, nullptr) != 0) return T{};
+  return value[0];
 }
 
 }  // namespace
