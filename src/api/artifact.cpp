@@ -8,6 +8,7 @@
 
 #include <unistd.h>
 
+#include "api/targets.h"
 #include "api/told_times.h"
 #include "api/views.h"
 #include "api/workload.h"
@@ -58,6 +59,16 @@ Status check_place(const std::string& path) {
   return {};
 }
 
+// A processor of this machine's kind, without the instructions that others of it lack: it runs what
+// calls a device.
+Result<Target> plain_host() {
+#if defined(__aarch64__)
+  return make_target("cpu:generic;isa=aarch64", 1);
+#else
+  return make_target("cpu:x86-64", 1);
+#endif
+}
+
 }  // namespace
 
 Result<ArtifactFiles> write_artifact(const te::Workload& workload, const Chosen& chosen,
@@ -77,8 +88,10 @@ Result<ArtifactFiles> write_artifact(const te::Workload& workload, const Chosen&
     remarks.insert(remarks.begin(), names);
   if (record) remarks.push_back(timed_sentence(*record));
   const codegen::Backend& backend = *LATHE_TRY(driver::backend_for(target, backends()));
+  const Target host_target = LATHE_TRY(plain_host());
+  const package::Host host{host_target, *LATHE_TRY(driver::backend_for(host_target, backends()))};
   const auto written =
-      LATHE_TRY(package::write_artifact(files.name, flat, target, backend, path, remarks));
+      LATHE_TRY(package::write_artifact(files.name, flat, target, backend, path, remarks, &host));
   files.library = written.library;
   files.header = written.header;
   const fs::path library(path);

@@ -44,7 +44,8 @@ struct Backend {
   // The error for an unknown processor names similar ones.
   Result<Target> (*resolve_target)(const Target& target);
   // With the name of an artifact, the object of a processor also has its table and the functions
-  // lathe_NAME_..., which need the artifact's runtime beside them (runtime/artifact).
+  // lathe_NAME_..., which need the artifact's runtime beside them (runtime/artifact). The object of
+  // a device is carried by that of a processor.
   Result<Object> (*generate)(const flat::Program& program, const Target& target,
                              const std::string& artifact);
   // What the runtime loads, the image. Of a processor it is a shared object that imports nothing:
@@ -52,6 +53,11 @@ struct Backend {
   // for the linker (an artifact's runtime, "-lc").
   Result<std::vector<std::byte>> (*link)(const Object& object, const Target& target,
                                          const std::vector<std::string>& extra);
+  // Of a processor: what generate() makes with the name of an artifact, but it carries the image of
+  // a device of OpenCL in place of machine code and needs that artifact's runtime beside it
+  // (runtime/artifact/opencl). `program` is what the image was made of. Null: it cannot.
+  Result<Object> (*carry)(const Object& image, const flat::Program& program, const Target& target,
+                          const std::string& artifact);
   std::span<const Listing> listings;
 };
 

@@ -26,7 +26,9 @@ enum {
   LATHE_INVALID_ARGUMENT = 1,
   LATHE_OUT_OF_MEMORY = 2,
   LATHE_NOT_PREPARED = 3, /* run before prepare */
-  LATHE_WRONG_CPU = 4     /* this processor lacks instructions the artifact uses */
+  LATHE_WRONG_CPU = 4,    /* this processor lacks instructions the artifact uses */
+  LATHE_NO_DEVICE = 5,    /* no device is there, or it cannot run the program (artifact/opencl) */
+  LATHE_DEVICE_FAILED = 6 /* the device or its compiler refuses, or failed */
 };
 
 /* A caller's own way to run loops. parallel_for calls body for slices of [0, count), with worker

@@ -151,6 +151,25 @@ Result<Object> generate(const flat::Program& program, const Target& target,
   return object;
 }
 
+Result<Object> carry_image(const Object& image, const flat::Program& program, const Target& target,
+                           const std::string& artifact) {
+  Session session;
+  session.machine = LATHE_TRY(make_machine(target.as_cpu()));
+  const opencl::Image carried = LATHE_TRY(opencl::image_from(image.bytes));
+  // Of the kernels nothing is left, nor of what they read.
+  flat::Program borders;
+  borders.inputs = program.inputs;
+  borders.outputs = program.outputs;
+  session.module =
+      emit_carrier(*session.context, borders, target.as_cpu(), *session.machine, artifact, carried);
+  const Code code = LATHE_TRY(
+      compile(*session.module, *session.machine, llvm::CodeGenFileType::ObjectFile, true));
+  Object object = image;
+  const auto* data = reinterpret_cast<const std::byte*>(code.bytes.data());
+  object.bytes.assign(data, data + code.bytes.size());
+  return object;
+}
+
 Result<std::string> llvm_ir(const flat::Program& program, const Target& target) {
   const Session session = LATHE_TRY(emit(program, target.as_cpu()));
   LATHE_TRY_STATUS(verify_module(*session.module));

@@ -17,6 +17,7 @@
 #include "base/target.h"
 #include "compiler/codegen/llvm/codegen.h"
 #include "compiler/codegen/llvm/scopes.h"
+#include "runtime/device/opencl/image.h"
 
 namespace lathe::codegen {
 
@@ -69,6 +70,12 @@ Result<std::unique_ptr<llvm::Module>> emit_module(llvm::LLVMContext& context,
                                                   const std::string& artifact);
 void emit_artifact(ModuleContext& m, const std::string& name, llvm::Constant* table,
                    const llvm::MCSubtargetInfo& info);
+
+// The module of an artifact that carries an image instead of kernels; of the program, only the
+// borders count.
+std::unique_ptr<llvm::Module> emit_carrier(llvm::LLVMContext& context, const flat::Program& program,
+                                           const CpuTarget& target, llvm::TargetMachine& machine,
+                                           const std::string& artifact, const opencl::Image& image);
 
 // The arguments of lathe_entry, as values of the function being emitted.
 struct Frame {

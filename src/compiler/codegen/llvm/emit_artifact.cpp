@@ -2,7 +2,9 @@
 #include <llvm/MC/MCSubtargetInfo.h>
 
 #include "compiler/codegen/llvm/emit.h"
+#include "compiler/codegen/llvm/machine.h"
 #include "runtime/artifact/artifact.h"
+#include "runtime/artifact/opencl_program.h"
 
 namespace lathe::codegen {
 
@@ -15,25 +17,87 @@ class ArtifactEmitter {
   ArtifactEmitter(ModuleContext& m, const std::string& name) : m_(m), name_(name), b_(m.context) {}
 
   void run(llvm::Constant* module, std::int64_t cpu) {
+    table_ = hidden(table(module, cpu));
+    list();
+    functions();
+    llvm::Type *pointer = b_.getPtrTy(), *status = b_.getInt32Ty();
+    function("__tvm_ffi_" + name_, "tvm_ffi", status, {pointer, pointer, status, pointer}, true);
+  }
+
+  // lathe_opencl_program, which begins with the table.
+  void run(const opencl::Image& image) {
+    std::vector<llvm::Constant*> launches, extensions;
+    for (const auto* some : {&image.prepare, &image.run})
+      for (const opencl::Launch& launch : *some) launches.push_back(record_of(launch));
+    for (const std::string& extension : image.extensions) extensions.push_back(text(extension));
+    extensions.push_back(null());
+    table_ = hidden(record({table(module_of(image), 0), text(image.source), text(image.options),
+                            array(extensions), number(image.local_bytes), array(launches),
+                            count(image.prepare), count(image.run)}));
+    list();
+    functions();
+    llvm::Type *pointer = b_.getPtrTy(), *status = b_.getInt32Ty();
+    function("lathe_" + name_ + "_create_on", "opencl_create_on", status,
+             {pointer, pointer, pointer}, true);
+    function("lathe_" + name_ + "_run_on", "opencl_run_on", status,
+             {pointer, pointer, pointer, pointer}, false);
+  }
+
+ private:
+  llvm::Constant* null() { return llvm::ConstantPointerNull::get(b_.getPtrTy()); }
+  template <class T>
+  llvm::Constant* count(const std::vector<T>& of) {
+    return number(static_cast<std::int64_t>(of.size()));
+  }
+  llvm::Constant* array(const std::vector<llvm::Constant*>& members) {
+    if (members.empty()) return null();
+    return hidden(llvm::ConstantArray::get(
+        llvm::ArrayType::get(members[0]->getType(), members.size()), members));
+  }
+
+  llvm::Constant* table(llvm::Constant* module, std::int64_t cpu) {
     std::vector<llvm::Constant*> tensors;
     for (const auto* borders : {&m_.program.inputs, &m_.program.outputs})
       for (const Border& border : *borders) tensors.push_back(tensor(border));
-    llvm::Constant* all = llvm::ConstantPointerNull::get(b_.getPtrTy());
-    if (!tensors.empty())
-      all = hidden(llvm::ConstantArray::get(
-          llvm::ArrayType::get(tensors[0]->getType(), tensors.size()), tensors));
-    table_ = hidden(record({text(name_), module, all, number(m_.target.threads), number(cpu)}));
-    list();
+    return record({text(name_), module, array(tensors), number(m_.target.threads), number(cpu)});
+  }
+  void functions() {
     llvm::Type *pointer = b_.getPtrTy(), *status = b_.getInt32Ty();
     function("create", status, {pointer, pointer}, true);
     function("prepare", status, {pointer, pointer}, false);
     function("run", status, {pointer, pointer, pointer}, false);
     function("destroy", b_.getVoidTy(), {pointer}, false);
     function("message", pointer, {pointer}, false);
-    function("__tvm_ffi_" + name_, "tvm_ffi", status, {pointer, pointer, status, pointer}, true);
   }
 
- private:
+  // lathe_module without functions, and lathe_opencl_launch.
+  llvm::Constant* module_of(const opencl::Image& image) {
+    return hidden(record({number(LATHE_MODULE_ABI), count(image.inputs), count(image.outputs),
+                          number(image.constant_bytes), number(image.scratch_bytes), number(0),
+                          null(), null()}));
+  }
+  llvm::Constant* record_of(const opencl::Launch& launch) {
+    std::vector<llvm::Constant*> arguments;
+    for (const opencl::Argument& argument : launch.arguments) {
+      arguments.push_back(number(area_of(argument.area)));
+      arguments.push_back(number(argument.position));
+    }
+    std::vector<llvm::Constant*> members = {text(launch.kernel), array(arguments),
+                                            count(launch.arguments)};
+    for (const auto* grid : {&launch.groups, &launch.items})
+      for (const std::int64_t extent : *grid) members.push_back(number(extent));
+    return record(members);
+  }
+  static std::int64_t area_of(opencl::Area area) {
+    switch (area) {
+      case opencl::Area::kInput: return LATHE_AREA_INPUT;
+      case opencl::Area::kOutput: return LATHE_AREA_OUTPUT;
+      case opencl::Area::kConstant: return LATHE_AREA_CONSTANT;
+      case opencl::Area::kScratch: return LATHE_AREA_SCRATCH;
+    }
+    return LATHE_AREA_SCRATCH;
+  }
+
   llvm::Constant* number(std::int64_t value) {
     return b_.getInt64(static_cast<std::uint64_t>(value));
   }
@@ -138,6 +202,18 @@ std::int64_t cpu_bits(const llvm::MCSubtargetInfo& info, const CpuTarget& target
 void emit_artifact(ModuleContext& m, const std::string& name, llvm::Constant* table,
                    const llvm::MCSubtargetInfo& info) {
   ArtifactEmitter(m, name).run(table, cpu_bits(info, m.target));
+}
+
+std::unique_ptr<llvm::Module> emit_carrier(llvm::LLVMContext& context, const flat::Program& program,
+                                           const CpuTarget& target, llvm::TargetMachine& machine,
+                                           const std::string& artifact,
+                                           const opencl::Image& image) {
+  ModuleContext m(context, program, target, true);
+  m.module->setTargetTriple(triple_of(target.isa));
+  m.module->setDataLayout(machine.createDataLayout());
+  m.module->setPICLevel(llvm::PICLevel::SmallPIC);
+  ArtifactEmitter(m, artifact).run(image);
+  return std::move(m.module);
 }
 
 }  // namespace lathe::codegen

@@ -23,6 +23,7 @@ const Backend& llvm_backend() {
                                        .resolve_target = resolve_target,
                                        .generate = generate,
                                        .link = link_shared,
+                                       .carry = carry_image,
                                        .listings = kListings};
   return kBackend;
 }

@@ -17,11 +17,8 @@ Result<Target> resolve_target(const Target& target) {
   return Target{LATHE_TRY(opencl_device(target.as_opencl().name))};
 }
 
-Result<Object> generate(const flat::Program& program, const Target& target,
-                        const std::string& artifact) {
-  if (!artifact.empty())
-    return fail(ErrorKind::kUnsupported, "programs for {} do not become libraries yet",
-                target.text());
+// An artifact has the same image: a processor's object carries it.
+Result<Object> generate(const flat::Program& program, const Target& target, const std::string&) {
   const auto start = std::chrono::steady_clock::now();
   const opencl::Image image = LATHE_TRY(opencl_image(program, target.as_opencl()));
   Object object;
@@ -54,6 +51,7 @@ const Backend& opencl_backend() {
                                              .resolve_target = resolve_target,
                                              .generate = generate,
                                              .link = link,
+                                             .carry = nullptr,
                                              .listings = kOpenClListings};
   return kOpenClBackend;
 }

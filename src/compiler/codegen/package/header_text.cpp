@@ -15,19 +15,48 @@ constexpr const char* kHead = R"(/* {name}: made by lathe for {target}. Do not e
  *   if (lathe_{name}_create(NULL, &handle) != LATHE_OK) ... lathe_{name}_message(NULL) ...
  *   lathe_{name}_prepare(handle, inputs);       with constant inputs: before the first run,
  *                                               and when they change
- *   lathe_{name}_run(handle, inputs, outputs);  allocates nothing; one caller a handle at a time
+ *   lathe_{name}_run(handle, inputs, outputs);  {running}
  *   lathe_{name}_destroy(handle);
  *
  * `inputs` points to {inputs} tensors, `outputs` to {outputs}, in this order, on the CPU:
  *
 {tensors} *
  * A tensor's data begins at a multiple of its element size, better of 64. Outputs overlap nothing.
- * A forked child may use the handles of its parent.
-{constants}{remarks} */
+{device}{constants}{remarks} */
 #ifndef LATHE_ARTIFACT_{name}_H_
 #define LATHE_ARTIFACT_{name}_H_
 
 #include <stdint.h>
+)";
+
+// What differs between libraries for processors and for devices.
+constexpr const char* kRunning = "allocates nothing; one caller a handle at a time";
+constexpr const char* kFork = " * A forked child may use the handles of its parent.\n";
+constexpr const char* kConstants =
+    R"( * Constant inputs are given to prepare and must stay where they are until destroy; run takes NULL
+ * for them. After a prepare that failed, run refuses until one succeeds.
+)";
+constexpr const char* kOpenclRunning =
+    "copies to and from the device, and waits;\n"
+    " *                                               one caller a handle at a time";
+constexpr const char* kOpencl = R"( *
+ * The work is done by a device of OpenCL. create opens libOpenCL.so.1 (LATHE_OPENCL_LIBRARY names
+ * another), takes a GPU before an accelerator before a processor (LATHE_OPENCL_DEVICE chooses by a
+ * part of the name of a platform, vendor or device), and builds the program there from its source.
+ * run copies all inputs that are not constant to the device and all outputs back, and waits: it
+ * takes as long as these copies and the kernels together. The first one allocates the buffers.
+ *
+ * Without copies: lathe_{name}_create_on takes the caller's context and queue,
+ * lathe_{name}_run_on buffers of that context that begin with a tensor's storage. It gives
+ * the kernels to the queue and does not wait. What kernels leave for each other has one place in a
+ * handle, so its runs must not be in two queues at a time.
+ *
+ * A forked child must make its own handles.
+)";
+constexpr const char* kOpenclConstants =
+    R"( * Constant inputs are given to prepare, which keeps on the device what it makes of them; they may
+ * go when it returns. run takes NULL for them. After a prepare that failed, run refuses until one
+ * succeeds.
 )";
 
 constexpr const char* kTypes = R"(
@@ -63,7 +92,10 @@ enum {{
   LATHE_INVALID_ARGUMENT = {invalid},
   LATHE_OUT_OF_MEMORY = {memory},
   LATHE_NOT_PREPARED = {prepared},
-  LATHE_WRONG_CPU = {cpu} /* this processor lacks instructions the library uses */
+  LATHE_WRONG_CPU = {cpu}, /* this processor lacks instructions the library uses */
+  /* No device of OpenCL is there, or it cannot run the program; the message says why. */
+  LATHE_NO_DEVICE = {device},
+  LATHE_DEVICE_FAILED = {failed} /* the device or its compiler refuses, or failed */
 }};
 
 /* A way to run loops: body over [0, count) in slices, worker numbers below `threads`, all done
@@ -87,13 +119,10 @@ extern "C" {{
 
 typedef struct lathe_{name} lathe_{name};
 
-/* `parallel` runs the library's loops; NULL: up to {threads}, but no more than there are
- * processors. All libraries of a process share them. */
-int32_t lathe_{name}_create(const lathe_parallel* parallel, lathe_{name}** handle);
-int32_t lathe_{name}_prepare(lathe_{name}* handle, const DLTensor* const* inputs);
+{create}int32_t lathe_{name}_prepare(lathe_{name}* handle, const DLTensor* const* inputs);
 int32_t lathe_{name}_run(lathe_{name}* handle, const DLTensor* const* inputs,
                          DLTensor* const* outputs);
-void lathe_{name}_destroy(lathe_{name}* handle);
+{run_on}void lathe_{name}_destroy(lathe_{name}* handle);
 /* What the last call that failed has to say; NULL asks about create. */
 const char* lathe_{name}_message(const lathe_{name}* handle);
 
@@ -101,6 +130,25 @@ const char* lathe_{name}_message(const lathe_{name}* handle);
 }}
 #endif
 #endif
+)";
+
+constexpr const char* kCreate =
+    R"(/* `parallel` runs the library's loops; NULL: up to {threads}, but no more than there are
+ * processors. All libraries of a process share them. */
+int32_t lathe_{name}_create(const lathe_parallel* parallel, lathe_{name}** handle);
+)";
+constexpr const char* kOpenclCreate =
+    R"(/* NULL is given for `parallel`: the device runs all loops. */
+int32_t lathe_{name}_create(const lathe_parallel* parallel, lathe_{name}** handle);
+/* `queue` is a cl_command_queue that works in order, `context` its cl_context or NULL. The handle
+ * keeps both until destroy; run copies by that queue. */
+int32_t lathe_{name}_create_on(void* context, void* queue, lathe_{name}** handle);
+)";
+constexpr const char* kOpenclRunOn =
+    R"(/* `inputs` and `outputs` point to cl_mem, NULL for constants. `queue` is a cl_command_queue of
+ * the handle's context and device that works in order; NULL: the handle's. */
+int32_t lathe_{name}_run_on(lathe_{name}* handle, void* const* inputs, void* const* outputs,
+                            void* queue);
 )";
 
 std::string shape_text(const Border& border) {
@@ -156,6 +204,27 @@ std::string replaced(std::string text, const std::string& what, const std::strin
   return text;
 }
 
+std::string types_text() {
+  return fmt::format(
+      kTypes, fmt::arg("abi", LATHE_ARTIFACT_ABI), fmt::arg("ok", int{LATHE_OK}),
+      fmt::arg("invalid", int{LATHE_INVALID_ARGUMENT}),
+      fmt::arg("memory", int{LATHE_OUT_OF_MEMORY}), fmt::arg("prepared", int{LATHE_NOT_PREPARED}),
+      fmt::arg("cpu", int{LATHE_WRONG_CPU}), fmt::arg("device", int{LATHE_NO_DEVICE}),
+      fmt::arg("failed", int{LATHE_DEVICE_FAILED}));
+}
+
+std::string functions_text(const std::string& name, const Target& target) {
+  const bool on_device = target.kind() != DeviceKind::kCpu;
+  const int threads = target.has_threads() ? target.threads() : 1;
+  const auto named = [&](const char* text) {
+    return replaced(replaced(text, "{name}", name), "{threads}",
+                    threads == 1 ? "1 thread" : fmt::format("{} threads", threads));
+  };
+  return fmt::format(kFunctions, fmt::arg("name", name),
+                     fmt::arg("create", named(on_device ? kOpenclCreate : kCreate)),
+                     fmt::arg("run_on", on_device ? named(kOpenclRunOn) : ""));
+}
+
 }  // namespace
 
 std::string header_text(const std::string& name, const flat::Program& program, const Target& target,
@@ -168,30 +237,21 @@ std::string header_text(const std::string& name, const flat::Program& program, c
   }
   for (std::size_t i = 0; i < program.outputs.size(); ++i)
     tensors += tensor_text("outputs", i, program.outputs[i]);
-  std::string head = replaced(kHead, "{name}", name);
-  head = replaced(head, "{target}", target.text());
+  const bool on_device = target.kind() != DeviceKind::kCpu;
+  std::string said;
+  for (const std::string& remark : remarks) said += " *\n" + comment_lines(remark);
+  const char* const kept = on_device ? kOpenclConstants : kConstants;
+  std::string head = replaced(kHead, "{device}", on_device ? kOpencl : kFork);
+  head = replaced(head, "{running}", on_device ? kOpenclRunning : kRunning);
+  head = replaced(head, "{constants}", constants ? kept : "");
+  head = replaced(head, "{name}", name);
+  // A device's name may be any text.
+  head = replaced(head, "{target}", replaced(target.text(), "*/", "* /"));
   head = replaced(head, "{inputs}", std::to_string(program.inputs.size()));
   head = replaced(head, "{outputs}", std::to_string(program.outputs.size()));
   head = replaced(head, "{tensors}", tensors);
-  head =
-      replaced(head, "{constants}",
-               constants ? " * Constant inputs are given to prepare and must stay where they "
-                           "are until destroy; run takes "
-                           "NULL for them.\n * After a prepare that failed, run refuses until one "
-                           "succeeds.\n"
-                         : "");
-  std::string said;
-  for (const std::string& remark : remarks) said += " *\n" + comment_lines(remark);
   head = replaced(head, "{remarks}", said);
-  const std::string threads =
-      target.threads() == 1 ? "1 thread" : fmt::format("{} threads", target.threads());
-  return head +
-         fmt::format(kTypes, fmt::arg("abi", LATHE_ARTIFACT_ABI), fmt::arg("ok", int{LATHE_OK}),
-                     fmt::arg("invalid", int{LATHE_INVALID_ARGUMENT}),
-                     fmt::arg("memory", int{LATHE_OUT_OF_MEMORY}),
-                     fmt::arg("prepared", int{LATHE_NOT_PREPARED}),
-                     fmt::arg("cpu", int{LATHE_WRONG_CPU})) +
-         fmt::format(kFunctions, fmt::arg("name", name), fmt::arg("threads", threads));
+  return head + types_text() + functions_text(name, target);
 }
 
 }  // namespace lathe::package

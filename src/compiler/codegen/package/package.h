@@ -15,6 +15,12 @@ namespace lathe::package {
 // library `path` is no file that is written beside it.
 Status check_names(const std::string& name, const std::string& path);
 
+// The processor whose programs call the artifact of a device.
+struct Host {
+  Target target;
+  const codegen::Backend& backend;
+};
+
 // The C header of the artifact: its functions, and what each tensor is and how it is stored.
 // `remarks` are paragraphs about the program, for the header's first comment.
 std::string header_text(const std::string& name, const flat::Program& program, const Target& target,
@@ -25,10 +31,12 @@ struct Artifact {
 };
 // Writes `path` (say, resnet18.so) and the header beside it (resnet18.h). Both appear whole or not
 // at all. The library exports the functions of the header, the list of its artifacts for programs
-// that open it without the header (runtime/artifact/artifact.h), and nothing else.
+// that open it without the header (runtime/artifact/artifact.h), and nothing else. A target that is
+// no processor needs a host; others take no notice of it.
 Result<Artifact> write_artifact(const std::string& name, const flat::Program& program,
                                 const Target& target, const codegen::Backend& backend,
                                 const std::string& path,
-                                const std::vector<std::string>& remarks = {});
+                                const std::vector<std::string>& remarks = {},
+                                const Host* host = nullptr);
 
 }  // namespace lathe::package

@@ -1,7 +1,6 @@
 #include <cctype>
 #include <filesystem>
 #include <span>
-#include <variant>
 
 #include "base/file.h"
 #include "base/temporary_folder.h"
@@ -30,13 +29,10 @@ std::vector<std::string> libc(Isa isa) {
           "-l:ld-linux-aarch64.so.1"};
 }
 
+// `target` is the processor's, `runtime` the object of the artifact's runtime.
 Result<std::vector<std::byte>> link(const codegen::Object& object, const Target& target,
-                                    const codegen::Backend& backend) {
-  const auto* cpu = std::get_if<CpuTarget>(&target.device);
-  if (cpu == nullptr)
-    return fail(ErrorKind::kUnsupported, "no artifact can be made for {}, only for processors",
-                target.text());
-  const auto runtime = artifact::runtime_object(cpu->isa);
+                                    const codegen::Backend& backend,
+                                    std::span<const std::byte> runtime) {
   if (runtime.empty())
     return fail(ErrorKind::kUnsupported,
                 "this build of lathe has no runtime for artifacts of {}; build it with a C++ "
@@ -48,9 +44,25 @@ Result<std::vector<std::byte>> link(const codegen::Object& object, const Target&
   const std::string file = folder.path() + "/runtime.o";
   LATHE_TRY_STATUS(
       write_whole(file, {reinterpret_cast<const char*>(runtime.data()), runtime.size()}));
-  std::vector<std::string> extra = libc(cpu->isa);
+  std::vector<std::string> extra = libc(target.as_cpu().isa);
   extra.insert(extra.begin(), file);
   return backend.link(object, target, extra);
+}
+
+Result<std::vector<std::byte>> make_library(const std::string& name, const flat::Program& program,
+                                            const Target& target, const codegen::Backend& backend,
+                                            const Host* host) {
+  const codegen::Object object = LATHE_TRY(backend.generate(program, target, name));
+  if (target.kind() == DeviceKind::kCpu)
+    return link(object, target, backend, artifact::runtime_object(target.as_cpu().isa));
+  if (host == nullptr || host->backend.carry == nullptr)
+    return fail(ErrorKind::kUnsupported,
+                "no artifact can be made for {}, as no processor is known whose programs call it",
+                target.text());
+  const codegen::Object carrier =
+      LATHE_TRY(host->backend.carry(object, program, host->target, name));
+  return link(carrier, host->target, host->backend,
+              artifact::opencl_runtime_object(host->target.as_cpu().isa));
 }
 
 std::string header_of(const std::string& path) {
@@ -82,11 +94,12 @@ Status check_names(const std::string& name, const std::string& path) {
 
 Result<Artifact> write_artifact(const std::string& name, const flat::Program& program,
                                 const Target& target, const codegen::Backend& backend,
-                                const std::string& path, const std::vector<std::string>& remarks) {
+                                const std::string& path, const std::vector<std::string>& remarks,
+                                const Host* host) {
   LATHE_TRY_STATUS(check_names(name, path));
   Artifact artifact{path, header_of(path)};
-  const codegen::Object object = LATHE_TRY(backend.generate(program, target, name));
-  const std::vector<std::byte> library = LATHE_TRY(link(object, target, backend));
+  const std::vector<std::byte> library =
+      LATHE_TRY(make_library(name, program, target, backend, host));
   const std::string text = header_text(name, program, target, remarks);
   const PendingFile library_file(artifact.library), header_file(artifact.header);
   LATHE_TRY_STATUS(library_file.write(library));

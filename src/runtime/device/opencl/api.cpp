@@ -2,100 +2,10 @@
 
 #include <dlfcn.h>
 
-#include <algorithm>
-#include <utility>
-
 #include "base/environment.h"
 #include "base/trust.h"
 
 namespace lathe::opencl {
-namespace {
-
-constexpr std::pair<Code, const char*> kCodes[] = {
-    {-1, "CL_DEVICE_NOT_FOUND"},
-    {-2, "CL_DEVICE_NOT_AVAILABLE"},
-    {-3, "CL_COMPILER_NOT_AVAILABLE"},
-    {-4, "CL_MEM_OBJECT_ALLOCATION_FAILURE"},
-    {-5, "CL_OUT_OF_RESOURCES"},
-    {-6, "CL_OUT_OF_HOST_MEMORY"},
-    {-7, "CL_PROFILING_INFO_NOT_AVAILABLE"},
-    {-11, "CL_BUILD_PROGRAM_FAILURE"},
-    {-13, "CL_MISALIGNED_SUB_BUFFER_OFFSET"},
-    {-14, "CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST"},
-    {-15, "CL_COMPILE_PROGRAM_FAILURE"},
-    {-16, "CL_LINKER_NOT_AVAILABLE"},
-    {-17, "CL_LINK_PROGRAM_FAILURE"},
-    {-30, "CL_INVALID_VALUE"},
-    {-33, "CL_INVALID_DEVICE"},
-    {-34, "CL_INVALID_CONTEXT"},
-    {-36, "CL_INVALID_COMMAND_QUEUE"},
-    {-38, "CL_INVALID_MEM_OBJECT"},
-    {-42, "CL_INVALID_BINARY"},
-    {-43, "CL_INVALID_BUILD_OPTIONS"},
-    {-44, "CL_INVALID_PROGRAM"},
-    {-45, "CL_INVALID_PROGRAM_EXECUTABLE"},
-    {-46, "CL_INVALID_KERNEL_NAME"},
-    {-48, "CL_INVALID_KERNEL"},
-    {-49, "CL_INVALID_ARG_INDEX"},
-    {-50, "CL_INVALID_ARG_VALUE"},
-    {-51, "CL_INVALID_ARG_SIZE"},
-    {-52, "CL_INVALID_KERNEL_ARGS"},
-    {-53, "CL_INVALID_WORK_DIMENSION"},
-    {-54, "CL_INVALID_WORK_GROUP_SIZE"},
-    {-55, "CL_INVALID_WORK_ITEM_SIZE"},
-    {-59, "CL_INVALID_OPERATION"},
-    {-61, "CL_INVALID_BUFFER_SIZE"},
-    {-63, "CL_INVALID_GLOBAL_WORK_SIZE"},
-    {-1001, "CL_PLATFORM_NOT_FOUND_KHR"},
-};
-
-// Finds the functions of a library one after the other; remembers the first that is missing.
-struct Finder {
-  void* library;
-  const char* missing = nullptr;
-  template <class F>
-  void find(F& function, const char* name) {
-    function = reinterpret_cast<F>(::dlsym(library, name));
-    if (function == nullptr && missing == nullptr) missing = name;
-  }
-};
-
-const char* find_all(Finder finder, Api& api) {
-  finder.find(api.GetPlatformIDs, "clGetPlatformIDs");
-  finder.find(api.GetPlatformInfo, "clGetPlatformInfo");
-  finder.find(api.GetDeviceIDs, "clGetDeviceIDs");
-  finder.find(api.GetDeviceInfo, "clGetDeviceInfo");
-  finder.find(api.CreateContext, "clCreateContext");
-  finder.find(api.ReleaseContext, "clReleaseContext");
-  finder.find(api.CreateCommandQueue, "clCreateCommandQueue");
-  finder.find(api.ReleaseCommandQueue, "clReleaseCommandQueue");
-  finder.find(api.CreateBuffer, "clCreateBuffer");
-  finder.find(api.CreateSubBuffer, "clCreateSubBuffer");
-  finder.find(api.ReleaseMemObject, "clReleaseMemObject");
-  finder.find(api.CreateProgramWithSource, "clCreateProgramWithSource");
-  finder.find(api.CreateProgramWithBinary, "clCreateProgramWithBinary");
-  finder.find(api.BuildProgram, "clBuildProgram");
-  finder.find(api.GetProgramBuildInfo, "clGetProgramBuildInfo");
-  finder.find(api.GetProgramInfo, "clGetProgramInfo");
-  finder.find(api.ReleaseProgram, "clReleaseProgram");
-  finder.find(api.CreateKernel, "clCreateKernel");
-  finder.find(api.ReleaseKernel, "clReleaseKernel");
-  finder.find(api.SetKernelArg, "clSetKernelArg");
-  finder.find(api.GetKernelInfo, "clGetKernelInfo");
-  finder.find(api.GetKernelWorkGroupInfo, "clGetKernelWorkGroupInfo");
-  finder.find(api.EnqueueNDRangeKernel, "clEnqueueNDRangeKernel");
-  finder.find(api.EnqueueReadBuffer, "clEnqueueReadBuffer");
-  finder.find(api.EnqueueWriteBuffer, "clEnqueueWriteBuffer");
-  finder.find(api.EnqueueFillBuffer, "clEnqueueFillBuffer");
-  finder.find(api.Flush, "clFlush");
-  finder.find(api.Finish, "clFinish");
-  finder.find(api.GetEventInfo, "clGetEventInfo");
-  finder.find(api.GetEventProfilingInfo, "clGetEventProfilingInfo");
-  finder.find(api.ReleaseEvent, "clReleaseEvent");
-  return finder.missing;
-}
-
-}  // namespace
 
 Result<std::shared_ptr<const Api>> open_api(const std::string& library) {
   const std::string named = library.empty() ? environment("LATHE_OPENCL_LIBRARY") : library;
@@ -108,7 +18,7 @@ Result<std::shared_ptr<const Api>> open_api(const std::string& library) {
                 "device's driver, or pocl-opencl-icd to run OpenCL programs on the processor",
                 ::dlerror());
   auto api = std::make_shared<Api>();
-  if (const char* missing = find_all({handle}, *api))
+  if (const char* missing = find_functions(handle, *api))
     return fail(ErrorKind::kUnsupported,
                 "OpenCL's library {} has no {}; install one of version 1.2 or later, as "
                 "ocl-icd-libopencl1",
@@ -117,8 +27,8 @@ Result<std::shared_ptr<const Api>> open_api(const std::string& library) {
 }
 
 std::string name_of(Code code) {
-  const auto* const found = std::ranges::find(kCodes, code, &std::pair<Code, const char*>::first);
-  return found != std::end(kCodes) ? found->second : fmt::format("code {}", code);
+  const char* const name = standard_name(code);
+  return name != nullptr ? name : fmt::format("code {}", code);
 }
 
 }  // namespace lathe::opencl

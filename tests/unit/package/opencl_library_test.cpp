@@ -1,0 +1,494 @@
+// Libraries for devices of OpenCL: made, called with the host's memory and with the device's, and
+// misused.
+#include <dlfcn.h>
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <fstream>
+#include <sstream>
+
+#include "api/artifact.h"
+#include "api/targets.h"
+#include "api/workload.h"
+#include "compiler/codegen/llvm/codegen.h"
+#include "compiler/codegen/opencl/codegen.h"
+#include "compiler/codegen/package/package.h"
+#include "oracle/te_eval.h"
+#include "runtime/artifact/artifact.h"
+#include "runtime/device/opencl/api.h"
+#include "runtime/device/opencl/device.h"
+#include "support/temporary_folder.h"
+
+namespace lathe {
+namespace {
+
+using opencl::Api;
+
+// The functions of a library, looked up.
+struct DeviceLibrary {
+  DeviceLibrary(const std::string& path, const std::string& name)
+      : handle(dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL)) {
+    if (!handle) throw std::runtime_error(dlerror());
+    find(create, name + "_create"), find(create_on, name + "_create_on");
+    find(prepare, name + "_prepare"), find(run, name + "_run"), find(run_on, name + "_run_on");
+    find(destroy, name + "_destroy"), find(message, name + "_message");
+  }
+  DeviceLibrary(const DeviceLibrary&) = delete;
+  DeviceLibrary& operator=(const DeviceLibrary&) = delete;
+  ~DeviceLibrary() { dlclose(handle); }
+  template <class F>
+  void find(F& f, const std::string& name) {
+    f = reinterpret_cast<F>(dlsym(handle, ("lathe_" + name).c_str()));
+    if (!f) throw std::runtime_error(name);
+  }
+
+  void* handle;
+  int (*create)(const lathe_parallel*, lathe_handle**) = nullptr;
+  int (*create_on)(void*, void*, lathe_handle**) = nullptr;
+  int (*prepare)(lathe_handle*, const DLTensor* const*) = nullptr;
+  int (*run)(lathe_handle*, const DLTensor* const*, DLTensor* const*) = nullptr;
+  int (*run_on)(lathe_handle*, void* const*, void* const*, void*) = nullptr;
+  void (*destroy)(lathe_handle*) = nullptr;
+  const char* (*message)(const lathe_handle*) = nullptr;
+};
+
+// Tensors of f32 in the host's memory, and what points to them.
+struct HostTensors {
+  explicit HostTensors(const std::vector<interp::Tensor>& tensors) : shapes(tensors.size()) {
+    for (const interp::Tensor& t : tensors) data.emplace_back(t.values.begin(), t.values.end());
+    for (std::size_t i = 0; i < tensors.size(); ++i) {
+      shapes[i] = tensors[i].shape;
+      views.push_back({data[i].data(),
+                       {kDLCPU, 0},
+                       static_cast<int>(shapes[i].size()),
+                       {kDLFloat, 32, 1},
+                       shapes[i].data(),
+                       nullptr,
+                       0});
+    }
+    for (DLTensor& view : views) pointers.push_back(&view);
+  }
+  std::vector<std::vector<float>> data;
+  std::vector<std::vector<std::int64_t>> shapes;
+  std::vector<DLTensor> views;
+  std::vector<DLTensor*> pointers;
+};
+
+std::vector<double> doubles(const std::vector<float>& values) {
+  return {values.begin(), values.end()};
+}
+
+// A workload with its library, inputs and expected outputs.
+struct Case {
+  te::Workload workload;
+  std::vector<interp::Tensor> inputs, want;
+  std::unique_ptr<DeviceLibrary> library;
+  std::unique_ptr<HostTensors> in, out;
+  api::ArtifactFiles files;
+
+  void expect_right() const {
+    for (std::size_t o = 0; o < want.size(); ++o)
+      EXPECT_EQ(interp::compare(want[o], doubles(out->data[o])), "");
+  }
+  void clear() const {
+    for (auto& values : out->data) std::ranges::fill(values, -77.0F);
+  }
+};
+
+class OpenclLibrary : public testing::Test {
+ protected:
+  void SetUp() override {
+    ::setenv("POCL_KERNEL_CACHE", "0", 0);  // tests leave nothing behind
+    const auto devices = opencl::list_devices();
+    if (!devices) GTEST_SKIP() << "no OpenCL on this machine: " << devices.error().text();
+    device_ = *opencl::Device::open();
+  }
+
+  Case make(const api::WorkloadRequest& request, const std::string& name,
+            const std::string& target = "opencl:host") {
+    const auto made = api::make_workload(request);
+    if (!made) throw std::runtime_error(made.error().text());
+    const auto source = *api::schedule_source({.which = "default"});
+    const auto chosen = source(made->definition, *api::make_target(target, 0));
+    if (!chosen) throw std::runtime_error(chosen.error().text());
+    auto files = api::write_artifact(made->definition, *chosen,
+                                     {folder_.at(name + ".so"), name, api::Checking::kSkip});
+    if (!files) throw std::runtime_error(files.error().text());
+    Case c{.workload = made->definition, .files = *files};
+    Rng rng(7);
+    c.inputs = interp::random_inputs(c.workload, rng);
+    c.want = *interp::evaluate(c.workload, c.inputs);
+    c.library = std::make_unique<DeviceLibrary>(files->library, name);
+    c.in = std::make_unique<HostTensors>(c.inputs);
+    c.out = std::make_unique<HostTensors>(c.want);
+    c.clear();
+    return c;
+  }
+  Case product(const std::string& name = "product") {
+    return make({.text = "C[i,j] = sum(k) A[k,i] * B[k,j]", .shapes = {"A=24,40", "B=24,33"}},
+                name);
+  }
+  Case convolution() {
+    return make(
+        {.text = "conv2d", .flags = {{"input", "1,8,14,14"}, {"weight", "16,8,3,3"}, {"pad", "1"}}},
+        "conv");
+  }
+  const Api& api() const { return device_->api(); }
+  // A buffer of the test's own context with these numbers.
+  opencl::Owned<opencl::Buffer> buffer(const std::vector<float>& values) const {
+    return buffer_in(device_->context(), device_->queue(), values);
+  }
+  opencl::Owned<opencl::Buffer> buffer_in(opencl::Context context, opencl::Queue queue,
+                                          const std::vector<float>& values) const {
+    opencl::Code code = 0;
+    opencl::Owned<opencl::Buffer> made(
+        api().CreateBuffer(context, opencl::kReadWrite, 4 * values.size(), nullptr, &code),
+        [release = api().ReleaseMemObject](opencl::Buffer b) { release(b); });
+    EXPECT_EQ(api().EnqueueWriteBuffer(queue, made.get(), 1, 0, 4 * values.size(), values.data(), 0,
+                                       nullptr, nullptr),
+              0);
+    return made;
+  }
+  void read(const opencl::Owned<opencl::Buffer>& from, std::vector<float>& to) const {
+    EXPECT_EQ(api().EnqueueReadBuffer(device_->queue(), from.get(), 1, 0, 4 * to.size(), to.data(),
+                                      0, nullptr, nullptr),
+              0);
+  }
+
+  test::TemporaryFolder folder_;
+  std::unique_ptr<opencl::Device> device_;
+};
+
+TEST_F(OpenclLibrary, ComputesWithTheHostsMemory) {
+  std::vector<Case> cases;
+  cases.push_back(product());
+  cases.push_back(convolution());
+  cases.push_back(make({.text = "softmax", .flags = {{"input", "9,100"}}}, "soft"));
+  cases.push_back(
+      make({.text = "softmax", .flags = {{"input", "9,100"}}}, "any", "opencl:generic"));
+  for (const Case& c : cases) {
+    lathe_handle* handle = nullptr;
+    ASSERT_EQ(c.library->create(nullptr, &handle), LATHE_OK) << c.library->message(nullptr);
+    ASSERT_EQ(c.library->prepare(handle, c.in->pointers.data()), LATHE_OK)
+        << c.library->message(handle);
+    for (int again = 0; again < 3; ++again) {
+      c.clear();
+      ASSERT_EQ(c.library->run(handle, c.in->pointers.data(), c.out->pointers.data()), LATHE_OK)
+          << c.library->message(handle);
+      c.expect_right();
+    }
+    c.library->destroy(handle);
+    c.library->destroy(nullptr);
+  }
+}
+
+TEST_F(OpenclLibrary, KeepsItsConstantsOnTheDevice) {
+  const Case c = convolution();
+  lathe_handle *handle = nullptr, *other = nullptr;
+  ASSERT_EQ(c.library->create(nullptr, &handle), LATHE_OK);
+  ASSERT_EQ(c.library->create(nullptr, &other), LATHE_OK);
+  const auto& in = c.in->pointers;
+  EXPECT_EQ(c.library->run(handle, in.data(), c.out->pointers.data()), LATHE_NOT_PREPARED);
+  EXPECT_STREQ(c.library->message(handle), "prepare was not called, or failed");
+  ASSERT_EQ(c.library->prepare(handle, in.data()), LATHE_OK);
+  // Another handle has other weights, and the memory of these is not read again.
+  for (float& w : c.in->data[1]) w *= 2;
+  ASSERT_EQ(c.library->prepare(other, in.data()), LATHE_OK);
+  std::ranges::fill(c.in->data[1], 1e30F);
+  const DLTensor* without[] = {in[0], nullptr};
+  ASSERT_EQ(c.library->run(handle, without, c.out->pointers.data()), LATHE_OK);
+  c.expect_right();
+  c.clear();
+  ASSERT_EQ(c.library->run(other, without, c.out->pointers.data()), LATHE_OK);
+  for (float& y : c.out->data[0]) y /= 2;
+  c.expect_right();
+  // After a prepare that failed nothing runs.
+  EXPECT_EQ(c.library->prepare(other, without), LATHE_INVALID_ARGUMENT);
+  EXPECT_STREQ(c.library->message(other), "tensor \"W\" is missing");
+  EXPECT_EQ(c.library->run(other, without, c.out->pointers.data()), LATHE_NOT_PREPARED);
+  c.library->destroy(other);
+  c.clear();
+  ASSERT_EQ(c.library->run(handle, without, c.out->pointers.data()), LATHE_OK);
+  c.expect_right();
+  c.library->destroy(handle);
+}
+
+TEST_F(OpenclLibrary, RunsOnBuffersInTheCallersQueue) {
+  const Case c = convolution();
+  lathe_handle* handle = nullptr;
+  ASSERT_EQ(c.library->create_on(device_->context(), device_->queue(), &handle), LATHE_OK)
+      << c.library->message(nullptr);
+  ASSERT_EQ(c.library->prepare(handle, c.in->pointers.data()), LATHE_OK);
+  const auto x = buffer(c.in->data[0]), y = buffer(c.out->data[0]);
+  void* inputs[] = {x.get(), nullptr};
+  void* outputs[] = {y.get()};
+  for (void* queue : {static_cast<void*>(nullptr), static_cast<void*>(device_->queue())}) {
+    ASSERT_EQ(c.library->run_on(handle, inputs, outputs, queue), LATHE_OK)
+        << c.library->message(handle);
+    read(y, c.out->data[0]);
+    c.expect_right();
+    c.clear();
+  }
+  // The host's memory is copied by the same queue.
+  ASSERT_EQ(c.library->run(handle, c.in->pointers.data(), c.out->pointers.data()), LATHE_OK);
+  c.expect_right();
+  // The handle keeps what it needs.
+  const Case p = product();
+  lathe_handle* own = nullptr;
+  ASSERT_EQ(p.library->create_on(nullptr, device_->queue(), &own), LATHE_OK);
+  device_.reset();
+  ASSERT_EQ(p.library->run(own, p.in->pointers.data(), p.out->pointers.data()), LATHE_OK);
+  p.expect_right();
+  p.library->destroy(own);
+  c.library->destroy(handle);
+}
+
+TEST_F(OpenclLibrary, RefusesTensorsThatDoNotFit) {
+  const Case c = product();
+  lathe_handle* handle = nullptr;
+  ASSERT_EQ(c.library->create(nullptr, &handle), LATHE_OK);
+  const std::vector<DLTensor> views = c.in->views;
+  auto& in = c.in->pointers;
+  const auto refused = [&](const std::string& why) {
+    EXPECT_EQ(c.library->run(handle, in.data(), c.out->pointers.data()), LATHE_INVALID_ARGUMENT)
+        << why;
+    EXPECT_EQ(c.library->message(handle), why);
+    c.in->views[0] = views[0];
+    in[0] = c.in->views.data();
+  };
+  DLTensor& a = c.in->views[0];
+  in[0] = nullptr, refused("tensor \"A\" is missing");
+  a.ndim = 1, refused("tensor \"A\" has 1 dimensions, not 2");
+  a.dtype.bits = 64, refused("tensor \"A\" has elements of f64, not of f32");
+  a.device.device_type = kDLOpenCL, refused("tensor \"A\" is not in the processor's memory");
+  a.data = nullptr, refused("tensor \"A\" has no data");
+  a.data = c.out->data[0].data() + 1, refused("tensors \"A\" and \"C\" overlap in memory");
+  std::int64_t shape[] = {24, 41};
+  a.shape = shape, refused("tensor \"A\" has extent 41 in dimension 1, not 40");
+  EXPECT_EQ(c.library->run(handle, nullptr, c.out->pointers.data()), LATHE_INVALID_ARGUMENT);
+  EXPECT_EQ(c.library->run(nullptr, in.data(), c.out->pointers.data()), LATHE_INVALID_ARGUMENT);
+  EXPECT_EQ(c.library->create(nullptr, nullptr), LATHE_INVALID_ARGUMENT);
+  EXPECT_EQ(c.library->run(handle, in.data(), c.out->pointers.data()), LATHE_OK);
+  c.expect_right();
+  c.library->destroy(handle);
+}
+
+TEST_F(OpenclLibrary, RefusesBuffersAndQueuesThatDoNotFit) {
+  const Case c = product();
+  lathe_handle* handle = nullptr;
+  EXPECT_EQ(c.library->create_on(device_->context(), nullptr, &handle), LATHE_INVALID_ARGUMENT);
+  EXPECT_STREQ(c.library->message(nullptr), "there is no queue");
+  const auto other = *opencl::Device::open();
+  EXPECT_EQ(c.library->create_on(other->context(), device_->queue(), &handle),
+            LATHE_INVALID_ARGUMENT);
+  EXPECT_STREQ(c.library->message(nullptr), "the queue is of another context");
+  EXPECT_EQ(handle, nullptr);
+  ASSERT_EQ(c.library->create_on(device_->context(), device_->queue(), &handle), LATHE_OK);
+  const auto a = buffer(c.in->data[0]), b = buffer(c.in->data[1]), y = buffer(c.out->data[0]);
+  const auto foreign = buffer_in(other->context(), other->queue(), c.in->data[0]);
+  const auto refused = [&](void* first, void* out, void* queue, const std::string& why) {
+    void* inputs[] = {first, b.get()};
+    void* outputs[] = {out};
+    EXPECT_EQ(c.library->run_on(handle, inputs, outputs, queue), LATHE_INVALID_ARGUMENT) << why;
+    EXPECT_EQ(c.library->message(handle), why);
+  };
+  refused(nullptr, y.get(), nullptr, "tensor \"A\" is missing");
+  refused(buffer({1, 2, 3}).get(), y.get(), nullptr,
+          "tensor \"A\" is a buffer of 12 bytes, and needs 3840");
+  refused(foreign.get(), y.get(), nullptr, "tensor \"A\" is in another context than the handle");
+  refused(a.get(), y.get(), other->queue(), "the queue is of another context than the handle");
+  refused(a.get(), b.get(), nullptr, "tensor \"C\" is a buffer of 3168 bytes, and needs 5280");
+  const auto large = buffer(std::vector<float>(4096));
+  refused(large.get(), large.get(), nullptr, "tensors \"A\" and \"C\" overlap in memory");
+  opencl::Code code = 0;
+  opencl::Queue disordered =
+      api().CreateCommandQueue(device_->context(), device_->id(), opencl::kQueueOutOfOrder, &code);
+  if (code == 0) {
+    refused(a.get(), y.get(), disordered,
+            "the queue works out of order; give one that works in order");
+    api().ReleaseCommandQueue(disordered);
+  }
+  c.library->destroy(handle);
+}
+
+TEST_F(OpenclLibrary, SubBuffersMayLieSideBySide) {
+  const Case c = product();
+  lathe_handle* handle = nullptr;
+  ASSERT_EQ(c.library->create_on(device_->context(), device_->queue(), &handle), LATHE_OK);
+  const auto whole = buffer(std::vector<float>(8192));
+  const auto part = [&](std::size_t origin) {
+    const opencl::SubRegion region{origin, 8192};
+    opencl::Code code = 0;
+    return opencl::Owned<opencl::Buffer>(
+        api().CreateSubBuffer(whole.get(), opencl::kReadWrite, opencl::kSubRegion, &region, &code),
+        [release = api().ReleaseMemObject](opencl::Buffer b) { release(b); });
+  };
+  const auto a = part(0), y = part(8192), b = buffer(c.in->data[1]), over = part(4096);
+  EXPECT_EQ(api().EnqueueWriteBuffer(device_->queue(), a.get(), 1, 0, 4 * c.in->data[0].size(),
+                                     c.in->data[0].data(), 0, nullptr, nullptr),
+            0);
+  void *inputs[] = {a.get(), b.get()}, *outputs[] = {over.get()};
+  // A ends before the 4096th byte, C does not reach behind the second half.
+  ASSERT_EQ(c.library->run_on(handle, inputs, outputs, nullptr), LATHE_OK)
+      << c.library->message(handle);
+  read(over, c.out->data[0]);
+  c.expect_right();
+  inputs[0] = over.get(), outputs[0] = y.get();
+  ASSERT_EQ(c.library->run_on(handle, inputs, outputs, nullptr), LATHE_OK);
+  inputs[0] = a.get(), outputs[0] = a.get();
+  EXPECT_EQ(c.library->run_on(handle, inputs, outputs, nullptr), LATHE_INVALID_ARGUMENT);
+  c.library->destroy(handle);
+}
+
+// How create() fails with these variables.
+std::string refusal(const DeviceLibrary& library, const char* variable, const char* value) {
+  ::setenv(variable, value, 1);
+  lathe_handle* handle = nullptr;
+  EXPECT_EQ(library.create(nullptr, &handle), LATHE_NO_DEVICE);
+  EXPECT_EQ(handle, nullptr);
+  ::unsetenv(variable);
+  return library.message(nullptr);
+}
+
+TEST_F(OpenclLibrary, SaysWhatIsMissing) {
+  const Case c = product();
+  EXPECT_EQ(refusal(*c.library, "LATHE_OPENCL_LIBRARY", "/none"),
+            "OpenCL's library /none cannot be opened; install ocl-icd-libopencl1 and the device's "
+            "driver, or pocl-opencl-icd to run OpenCL programs on the processor");
+  EXPECT_EQ(refusal(*c.library, "LATHE_OPENCL_LIBRARY", "libc.so.6"),
+            "OpenCL's library libc.so.6 has no clGetPlatformIDs; install one of version 1.2 or "
+            "later, as ocl-icd-libopencl1");
+  EXPECT_EQ(refusal(*c.library, "LATHE_OPENCL_DEVICE", "nothing that is"),
+            "no device of OpenCL is called nothing that is, as LATHE_OPENCL_DEVICE asks; unset it, "
+            "or give a part of another's name");
+  lathe_handle* handle = nullptr;
+  EXPECT_EQ(c.library->create(nullptr, &handle), LATHE_OK);
+  c.library->destroy(handle);
+}
+
+TEST_F(OpenclLibrary, TheExampleCallsIt) {
+  const Case c = convolution();
+  const std::string line = fmt::format(
+      "cd {} && {} -std=c99 -Wall -Wextra -pedantic -Werror conv_example.c -I. ./conv.so -o "
+      "example "
+      "&& ./example > out && ! OCL_ICD_VENDORS=/nowhere ./example 2> errors",
+      folder_.path().string(), LATHE_CC);
+  ASSERT_EQ(std::system(line.c_str()), 0) << line;
+  const auto content = [&](const std::string& name) {
+    std::ostringstream text;
+    text << std::ifstream(folder_.at(name)).rdbuf();
+    return text.str();
+  };
+  EXPECT_TRUE(content("out").starts_with("Y[0] = ")) << content("out");
+  EXPECT_TRUE(content("errors").starts_with("create: OpenCL has no platform on this machine;"))
+      << content("errors");
+  const std::string header = content("conv.h");
+  EXPECT_TRUE(header.contains("int32_t lathe_conv_run_on(lathe_conv* handle, void* const* inputs"))
+      << header;
+  std::istringstream lines(header);
+  for (std::string one; std::getline(lines, one);) EXPECT_LE(one.size(), 100U) << one;
+  const std::string needed = fmt::format(
+      "readelf -d {} | grep NEEDED | grep -v -e 'libc.so' -e ld-linux", c.files.library);
+  EXPECT_NE(std::system(needed.c_str()), 0) << "it needs more than libc";
+}
+
+// Images written by hand, for what no compiler of ours makes.
+opencl::Image& handmade() {
+  static opencl::Image image;
+  return image;
+}
+
+class HandmadeLibrary : public OpenclLibrary {
+ protected:
+  void SetUp() override {
+    OpenclLibrary::SetUp();
+    handmade() = {};
+    handmade().source =
+        "__kernel void f(__global const float* x, __global float* y) {\n"
+        "  y[get_global_id(0)] = x[get_global_id(0)] + 1;\n}\n";
+    handmade().options = "-cl-std=CL1.2";
+    handmade().inputs = handmade().outputs = {256};
+    handmade().run = {
+        {"f", {{opencl::Area::kInput, 0}, {opencl::Area::kOutput, 0}}, {8, 1, 1}, {8, 1, 1}}};
+  }
+  // How create() of a library with that image answers; empty if it works.
+  std::string answer(int status) {
+    codegen::Backend backend = codegen::opencl_backend();
+    backend.generate = [](const flat::Program&, const Target&,
+                          const std::string&) -> Result<codegen::Object> {
+      return codegen::Object{.bytes = opencl::bytes_of(handmade())};
+    };
+    const Target target = *api::make_target("opencl:generic", 0);
+    const package::Host host{*api::make_target("cpu:host", 1), codegen::llvm_backend()};
+    flat::Program program;
+    program.inputs = {{.name = "X", .shape = {64}, .layout = {{0, 1, 64, 1}}, .size = 64}};
+    program.outputs = {{.name = "Y", .shape = {64}, .layout = {{0, 1, 64, 1}}, .size = 64}};
+    const std::string path = folder_.at("f" + std::to_string(++made_) + ".so");
+    const auto written = package::write_artifact("f", program, target, backend, path, {}, &host);
+    EXPECT_TRUE(written) << written.error().text();
+    const DeviceLibrary library(path, "f");
+    lathe_handle* handle = nullptr;
+    EXPECT_EQ(library.create(nullptr, &handle), status);
+    const std::string message = handle == nullptr ? library.message(nullptr) : "";
+    library.destroy(handle);
+    return message;
+  }
+
+ private:
+  int made_ = 0;
+};
+
+TEST_F(HandmadeLibrary, SaysWhyADeviceCannotRunIt) {
+  EXPECT_EQ(answer(LATHE_OK), "");
+  const opencl::Image right = handmade();
+  handmade().extensions = {"cl_khr_none"};
+  EXPECT_EQ(answer(LATHE_NO_DEVICE),
+            "the device cannot run this program: it lacks the extension cl_khr_none");
+  handmade() = right;
+  handmade().run[0].items = {std::int64_t{1} << 20, 1, 1};
+  EXPECT_EQ(answer(LATHE_NO_DEVICE),
+            fmt::format("the device cannot run this program: a group of f has 1048576 work items, "
+                        "and it allows {}",
+                        device_->facts().group_size));
+  handmade() = right;
+  handmade().local_bytes = std::int64_t{1} << 40;
+  EXPECT_TRUE(answer(LATHE_NO_DEVICE).contains("it needs 1099511627776 bytes of local memory"));
+  handmade() = right;
+  handmade().scratch_bytes = std::int64_t{1} << 60;
+  EXPECT_TRUE(answer(LATHE_NO_DEVICE).contains("a buffer has 1152921504606846976 bytes"));
+}
+
+TEST_F(HandmadeLibrary, WithMoreLocalMemoryThanThereIsIsRefused) {
+  handmade().source = fmt::format(
+      "__kernel void f(__global const float* x, __global float* y) {{\n"
+      "  __local float all[{}];\n  all[get_local_id(0)] = x[get_global_id(0)];\n"
+      "  barrier(CLK_LOCAL_MEM_FENCE);\n  y[get_global_id(0)] = all[7 - get_local_id(0)];\n}}\n",
+      device_->facts().local_bytes / 4 + 1024);
+  EXPECT_TRUE(answer(LATHE_NO_DEVICE).contains("f uses "));
+}
+
+TEST_F(HandmadeLibrary, TellsWhatTheCompilerSaid) {
+  handmade().source = "__kernel void f(__global const float* x, __global float* y) { none; }\n";
+  const std::string message = answer(LATHE_DEVICE_FAILED);
+  EXPECT_TRUE(message.starts_with("OpenCL's compiler refuses the program: ")) << message;
+  EXPECT_TRUE(message.contains("error")) << message;
+  handmade().source = "__kernel void other(__global float* x) { x[0] = 0; }\n";
+  EXPECT_EQ(answer(LATHE_DEVICE_FAILED),
+            "the device does not take a kernel of the program (CL_INVALID_KERNEL_NAME)");
+}
+
+TEST(OpenclArtifact, NeedsAProcessorThatCallsIt) {
+  const test::TemporaryFolder folder;
+  codegen::Backend backend = codegen::opencl_backend();
+  backend.generate = [](const flat::Program&, const Target&,
+                        const std::string&) -> Result<codegen::Object> {
+    return codegen::Object{};
+  };
+  const auto written = package::write_artifact("f", {}, *api::make_target("opencl:generic", 0),
+                                               backend, folder.at("f.so"));
+  ASSERT_FALSE(written);
+  EXPECT_EQ(written.error().kind, ErrorKind::kUnsupported);
+}
+
+}  // namespace
+}  // namespace lathe
