@@ -446,7 +446,7 @@ class HandmadeLibrary : public OpenclLibrary {
     const DeviceLibrary library(path, "f");
     lathe_handle* handle = nullptr;
     EXPECT_EQ(library.create(nullptr, &handle), status);
-    const std::string message = handle == nullptr ? library.message(nullptr) : "";
+    std::string message = handle == nullptr ? library.message(nullptr) : "";
     library.destroy(handle);
     return message;
   }
