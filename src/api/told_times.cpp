@@ -25,9 +25,13 @@ std::string called_text(const store::Record& record) {
 std::string timed_sentence(const store::Record& record) {
   const bool raced = record.raced && std::isfinite(record.race_seconds);
   const bool cold = record.cache_mode == CacheMode::kCold;
-  std::string out = fmt::format("On a processor of model {} a call takes {} {}", record.cpu,
-                                time_text(raced ? record.race_seconds : record.seconds),
-                                cold ? "with cold caches" : "right after another");
+  // Of a device, times are those of its kernels.
+  const bool on_device = !record.target.starts_with("cpu:");
+  std::string out = fmt::format(
+      "On {} {} {} {} {}", on_device ? "the device" : "a processor of model", record.cpu,
+      on_device ? "the kernels of a call, without copies, take" : "a call takes",
+      time_text(raced ? record.race_seconds : record.seconds),
+      cold ? "with cold caches" : "right after another");
   if (const std::string called = called_text(record); !called.empty()) out += "; " + called;
   if (raced && record.race.disturbed)
     out += "; the machine was disturbed meanwhile, so the program may be faster";

@@ -182,6 +182,23 @@ TEST_F(OpenclLibrary, ComputesWithTheHostsMemory) {
   }
 }
 
+// For programs that open it without its header.
+TEST_F(OpenclLibrary, ListsWhatIsInIt) {
+  const Case c = convolution();
+  const auto* list =
+      static_cast<const lathe_library*>(dlsym(c.library->handle, LATHE_LIBRARY_SYMBOL));
+  ASSERT_NE(list, nullptr);
+  ASSERT_EQ(list->abi, LATHE_ARTIFACT_ABI);
+  ASSERT_EQ(list->count, 1);
+  const lathe_artifact& artifact = *list->artifacts[0];
+  EXPECT_STREQ(artifact.name, "conv");
+  ASSERT_EQ(artifact.module->inputs, 2);
+  ASSERT_EQ(artifact.module->outputs, 1);
+  EXPECT_STREQ(artifact.tensors[1].name, "W");
+  EXPECT_EQ(artifact.tensors[1].constant, 1);
+  EXPECT_EQ(artifact.tensors[2].bytes, 4 * 16 * 14 * 14);
+}
+
 TEST_F(OpenclLibrary, KeepsItsConstantsOnTheDevice) {
   const Case c = convolution();
   lathe_handle *handle = nullptr, *other = nullptr;
@@ -429,7 +446,7 @@ class HandmadeLibrary : public OpenclLibrary {
     const DeviceLibrary library(path, "f");
     lathe_handle* handle = nullptr;
     EXPECT_EQ(library.create(nullptr, &handle), status);
-    const std::string message = handle == nullptr ? library.message(nullptr) : "";
+    std::string message = handle == nullptr ? library.message(nullptr) : "";
     library.destroy(handle);
     return message;
   }

@@ -145,8 +145,8 @@ int32_t lathe_{name}_create(const lathe_parallel* parallel, lathe_{name}** handl
 int32_t lathe_{name}_create_on(void* context, void* queue, lathe_{name}** handle);
 )";
 constexpr const char* kOpenclRunOn =
-    R"(/* `inputs` and `outputs` point to cl_mem, NULL for constants. `queue` is a cl_command_queue of
- * the handle's context and device that works in order; NULL: the handle's. */
+    R"(/* `inputs` and `outputs` point to cl_mem, NULL for constants. `queue` is a cl_command_queue
+ * of the handle's context and device that works in order; NULL: the handle's. */
 int32_t lathe_{name}_run_on(lathe_{name}* handle, void* const* inputs, void* const* outputs,
                             void* queue);
 )";
