@@ -33,8 +33,8 @@ constexpr const char* kHead = R"(/* {name}: made by lathe for {target}. Do not e
 constexpr const char* kRunning = "allocates nothing; one caller a handle at a time";
 constexpr const char* kFork = " * A forked child may use the handles of its parent.\n";
 constexpr const char* kConstants =
-    R"( * Constant inputs are given to prepare and must stay where they are until destroy; run takes NULL
- * for them. After a prepare that failed, run refuses until one succeeds.
+    R"( * Constant inputs are given to prepare and must stay where they are until destroy; run takes
+ * NULL for them. After a prepare that failed, run refuses until one succeeds.
 )";
 constexpr const char* kOpenclRunning =
     "copies to and from the device, and waits;\n"
@@ -54,8 +54,8 @@ constexpr const char* kOpencl = R"( *
  * A forked child must make its own handles.
 )";
 constexpr const char* kOpenclConstants =
-    R"( * Constant inputs are given to prepare, which keeps on the device what it makes of them; they may
- * go when it returns. run takes NULL for them. After a prepare that failed, run refuses until one
+    R"( * Constant inputs are given to prepare, which keeps on the device what it makes of them; they
+ * may go when it returns. run takes NULL for them. After a prepare that failed, run refuses until one
  * succeeds.
 )";
 
