@@ -55,8 +55,8 @@ constexpr const char* kOpencl = R"( *
 )";
 constexpr const char* kOpenclConstants =
     R"( * Constant inputs are given to prepare, which keeps on the device what it makes of them; they
- * may go when it returns. run takes NULL for them. After a prepare that failed, run refuses until one
- * succeeds.
+ * may go when it returns. run takes NULL for them. After a prepare that failed, run refuses until
+ * one succeeds.
 )";
 
 constexpr const char* kTypes = R"(
