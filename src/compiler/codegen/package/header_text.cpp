@@ -54,9 +54,9 @@ constexpr const char* kOpencl = R"( *
  * A forked child must make its own handles.
 )";
 constexpr const char* kOpenclConstants =
-    R"( * Constant inputs are given to prepare, which keeps on the device what it makes of them; they
- * may go when it returns. run takes NULL for them. After a prepare that failed, run refuses until
- * one succeeds.
+    R"( * Constant inputs are given to prepare, which keeps on the device what it makes of them;
+ * they may go when it returns. run takes NULL for them. After a prepare that failed, run refuses
+ * until one succeeds.
 )";
 
 constexpr const char* kTypes = R"(
