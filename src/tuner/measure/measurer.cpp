@@ -100,7 +100,7 @@ Result<std::shared_ptr<Session>> open_session(const Target& target, const Option
   const Device& device = device_of(target.kind());
   if (options.here) LATHE_TRY_STATUS(device.check(target, options));
   remove_abandoned_folders();
-  const auto session = std::make_shared<Session>();
+  auto session = std::make_shared<Session>();
   session->target = target;
   session->options = options;
   session->device = &device;

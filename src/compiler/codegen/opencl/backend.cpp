@@ -13,12 +13,13 @@ std::string opencl_version() { return "OpenCL C 1.2"; }
 
 bool is_opencl(const Target& target) { return target.kind() == DeviceKind::kOpenCl; }
 
-Result<Target> resolve_target(const Target& target) {
+Result<Target> resolve_device(const Target& target) {
   return Target{LATHE_TRY(opencl_device(target.as_opencl().name))};
 }
 
 // An artifact has the same image: a processor's object carries it.
-Result<Object> generate(const flat::Program& program, const Target& target, const std::string&) {
+Result<Object> generate_image(const flat::Program& program, const Target& target,
+                              const std::string&) {
   const auto start = std::chrono::steady_clock::now();
   const opencl::Image image = LATHE_TRY(opencl_image(program, target.as_opencl()));
   Object object;
@@ -30,16 +31,16 @@ Result<Object> generate(const flat::Program& program, const Target& target, cons
 }
 
 // The image is complete.
-Result<std::vector<std::byte>> link(const Object& object, const Target&,
-                                    const std::vector<std::string>&) {
+Result<std::vector<std::byte>> link_image(const Object& object, const Target&,
+                                          const std::vector<std::string>&) {
   return object.bytes;
 }
 
-Result<std::string> source(const flat::Program& program, const Target& target) {
+Result<std::string> opencl_source(const flat::Program& program, const Target& target) {
   return LATHE_TRY(opencl_image(program, target.as_opencl())).source;
 }
 
-constexpr Listing kOpenClListings[] = {{"source", source}};
+constexpr Listing kOpenClListings[] = {{"source", opencl_source}};
 
 }  // namespace
 
@@ -48,9 +49,9 @@ const Backend& opencl_backend() {
                                              .version = kOpenClVersion,
                                              .built_with = opencl_version,
                                              .accepts = is_opencl,
-                                             .resolve_target = resolve_target,
-                                             .generate = generate,
-                                             .link = link,
+                                             .resolve_target = resolve_device,
+                                             .generate = generate_image,
+                                             .link = link_image,
                                              .carry = nullptr,
                                              .listings = kOpenClListings};
   return kOpenClBackend;

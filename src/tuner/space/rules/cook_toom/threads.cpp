@@ -14,7 +14,7 @@ namespace {
 
 using Values = std::vector<std::int64_t>;
 
-constexpr double kProduct = 0.5;  // cycles of one in a vector
+constexpr double kProductCycles = 0.5;  // cycles of one in a vector
 // Bytes a cycle of what other threads have made, which nothing hides: C2 with two threads and its
 // whole input transformed before takes 193 us, by blocks of tiles 162.
 constexpr double kOthersRate = 12;
@@ -118,7 +118,7 @@ class SharedCycles {
     for (const ProductTile& tile : tiles_) {
       if (tile.p0 > inner || tile.p1 > outer || tile.v > b.vectors) continue;
       const auto sums = static_cast<double>(tile.v * tile.p0 * tile.p1);
-      const double slow = std::max(slowness(tile), kLatency / (kProduct * sums)) *
+      const double slow = std::max(slowness(tile), kLatency / (kProductCycles * sums)) *
                           waste(static_cast<double>(inner), tile.p0) *
                           waste(static_cast<double>(outer), tile.p1) *
                           waste(static_cast<double>(b.vectors), tile.v);
