@@ -165,8 +165,8 @@ std::string unary_text(UnaryOp op, Type type, const std::string& x) {
     case UnaryOp::kAbs:
       if (real) return fmt::format("fabs({})", x);
       if (!is_signed(type.dtype)) return x;
-      return type.lanes == 1 ? fmt::format("(({})abs({}))", type_name(type), x)
-                             : fmt::format("as_{}(abs({}))", type_name(type), x);
+      // abs() gives an unsigned number, of which compilers know that it is no lowest one.
+      return fmt::format("max(({}){}, {})", type_name(type), x, wrapped("-", type, zero, x));
     case UnaryOp::kSqrt:
     case UnaryOp::kFloor:
     case UnaryOp::kCeil: return fmt::format("{}({})", ir::name_of(op), x);

@@ -168,9 +168,11 @@ Status DeviceCandidate::check_memory() {
 }
 
 Result<const std::byte*> DeviceCandidate::output(std::size_t number) {
-  output_.resize(static_cast<std::size_t>(outputs_[number].bytes()));
-  LATHE_TRY_STATUS(tensors_.outputs[number].read(output_.data()));
-  return output_.data();
+  read_outputs_.resize(outputs_.size());
+  std::vector<std::byte>& output = read_outputs_[number];
+  output.resize(static_cast<std::size_t>(outputs_[number].bytes()));
+  LATHE_TRY_STATUS(tensors_.outputs[number].read(output.data()));
+  return output.data();
 }
 
 std::int64_t DeviceCandidate::resident_bytes() const {

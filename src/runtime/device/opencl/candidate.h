@@ -63,7 +63,7 @@ class DeviceCandidate final : public runner::Runnable {
   std::vector<std::byte> constants_then_;  // as prepare() left them, until they were checked
   std::unique_ptr<Program> program_;
   std::vector<BoundLaunch> launches_;
-  std::vector<std::byte> output_;  // the one that was read last
+  std::vector<std::vector<std::byte>> read_outputs_;  // of the last call
   double prepare_seconds_ = 0;
   bool called_ = false;
 };

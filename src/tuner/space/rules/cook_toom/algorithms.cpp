@@ -4,6 +4,9 @@
 
 #include <fmt/ranges.h>
 
+#include "compiler/schedule/step.h"
+#include "compiler/te/algorithms.h"
+
 namespace lathe::space {
 namespace {
 
@@ -140,6 +143,8 @@ Result<std::vector<Algorithm>> algorithms_for(const te::Contract& contract,
                                               const std::expected<ImageSum, std::string>& sum) {
   const std::string& wanted = contract.algorithm;
   const bool demanded = !contract.may_be_direct();
+  if (demanded && te::algorithm_named(wanted)->step != schedule::CookToom::kName)
+    return std::vector<Algorithm>{{}};  // another rule's
   if (!sum && demanded) return no_such(wanted, sum.error(), {});
   std::vector<Algorithm> out = {{}};
   if (!sum) return out;

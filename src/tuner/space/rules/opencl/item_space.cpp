@@ -131,7 +131,8 @@ void ItemProgram::set_start(const std::vector<Knob>& knobs, Values& start) const
   set(at_.p0, reuses ? kPixelsAtStart : 1);
   set(at_.p1, 1);
   set(at_.group_x, std::min(vectors, at_.group_y < 0 ? kItemsOfGroup : kItemsOfGroup / 4));
-  set(at_.group_y, 4);
+  const std::int64_t beside = start[static_cast<std::size_t>(at_.group_x)];
+  set(at_.group_y, std::min<std::int64_t>(4, target_.group_items / beside));
   set(at_.unroll, 4);
   set(at_.reduce, 1);
   set(at_.pack, 1);
@@ -155,6 +156,7 @@ ItemSizes ItemProgram::sizes_of_main(const std::vector<Knob>& knobs,
   out.order = chosen(at_.reduce) == 0 ? ReduceOrder::kChannelsOutside : ReduceOrder::kTapsOutside;
   // Of programs that share knobs one may have nothing to copy.
   const bool copies = chosen(at_.pack) != 0 && has_strided_weights(main_);
+  out.copying = std::min(kItemsOfGroup, target_.group_items);
   out.weights = copies ? Packing::kWhole : Packing::kNone;
   return out;
 }

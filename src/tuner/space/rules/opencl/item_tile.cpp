@@ -46,7 +46,6 @@ class ItemBuilder : private Stepper {
   // A copy of the whole operand in which vectors lie together: a kernel of its own.
   void copy_weights() {
     if (sizes_.weights == Packing::kNone) return;
-    constexpr std::int64_t kCopying = 64;  // items of a group
     const ir::Read* read = of_.axes.weights;
     const int along = plain_dim(read->index, of_.axes.vector);
     std::vector<schedule::LayoutItem> layout;
@@ -61,7 +60,7 @@ class ItemBuilder : private Stepper {
     if (far.size() > 1) step(schedule::Fuse{far, name + ".far"});
     kind(far.size() > 1 ? name + ".far" : far[0], LoopKind::kBlockY);
     const std::string last = fmt::format("{}.d{}", name, layout.size() - 1);
-    split(last, number(kCopying), last + ".g", last + ".i");
+    split(last, number(sizes_.copying), last + ".g", last + ".i");
     kind(last + ".g", LoopKind::kBlockX);
     kind(last + ".i", LoopKind::kThreadX);
   }
