@@ -71,7 +71,8 @@ Error Helper::death(const Error& channel_error) {
             {}};
   if (end.killed_by_system)
     return {ErrorKind::kOutOfMemory,
-            fmt::format("the system killed the {}; the machine has too little memory", role_.name),
+            fmt::format("the {} was killed; where nobody did it, the machine has too little memory",
+                        role_.name),
             {}};
   if (end.status > 0 && WIFEXITED(end.status) &&
       WEXITSTATUS(end.status) == runner::kOutOfMemoryStatus)
