@@ -2,6 +2,8 @@
 // misused.
 #include <dlfcn.h>
 #include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <cstdlib>
 #include <fstream>
@@ -180,6 +182,32 @@ TEST_F(OpenclLibrary, ComputesWithTheHostsMemory) {
     c.library->destroy(handle);
     c.library->destroy(nullptr);
   }
+}
+
+// Drivers do not survive a fork: calls would wait for threads that are not there.
+TEST_F(OpenclLibrary, RefusesAForkedChild) {
+  const Case c = product("forked");
+  lathe_handle* handle = nullptr;
+  ASSERT_EQ(c.library->create(nullptr, &handle), LATHE_OK) << c.library->message(nullptr);
+  const pid_t child = ::fork();
+  ASSERT_GE(child, 0);
+  if (child == 0) {
+    ::alarm(20);
+    lathe_handle* own = nullptr;
+    const bool refused =
+        c.library->run(handle, c.in->pointers.data(), c.out->pointers.data()) ==
+            LATHE_DEVICE_FAILED &&
+        c.library->create(nullptr, &own) == LATHE_DEVICE_FAILED && own == nullptr &&
+        std::string_view(c.library->message(nullptr)).find("forked") != std::string_view::npos;
+    c.library->destroy(handle);
+    ::_exit(refused ? 0 : 1);
+  }
+  int status = -1;
+  ::waitpid(child, &status, 0);
+  EXPECT_EQ(status, 0);
+  EXPECT_EQ(c.library->run(handle, c.in->pointers.data(), c.out->pointers.data()), LATHE_OK);
+  c.expect_right();
+  c.library->destroy(handle);
 }
 
 // For programs that open it without its header.

@@ -51,7 +51,7 @@ constexpr const char* kOpencl = R"( *
  * the kernels to the queue and does not wait. What kernels leave for each other has one place in a
  * handle, so its runs must not be in two queues at a time.
  *
- * A forked child must make its own handles.
+ * A forked child of a process that called create is refused: drivers do not survive a fork.
 )";
 constexpr const char* kOpenclConstants =
     R"( * Constant inputs are given to prepare, which keeps on the device what it makes of them;

@@ -1,5 +1,8 @@
 // The functions of an exported library for a device of OpenCL, with plain memory and no exceptions:
 // this file goes into artifacts, which need libc only.
+#include <unistd.h>
+
+#include <atomic>
 #include <cstdlib>
 #include <new>
 
@@ -16,6 +19,19 @@ namespace opencl = lathe::opencl;
 
 // The message of the last create that made no handle, for lathe_artifact_message(NULL).
 thread_local Message create_message;
+
+// The process that first asked for a device here; 0: none has. A driver does not survive a fork: in
+// a child its threads are missing, and calls would wait for them for ever.
+std::atomic<pid_t> first_process = 0;
+constexpr const char* kForked =
+    "this process was forked from one that used OpenCL, which drivers do not survive; fork before "
+    "the first create, or start another program";
+
+bool was_forked() {
+  pid_t none = 0;
+  const pid_t own = ::getpid();
+  return !first_process.compare_exchange_strong(none, own) && none != own;
+}
 
 }  // namespace
 
@@ -192,6 +208,7 @@ std::int32_t create(const lathe_artifact* artifact, bool on_callers, void* conte
   if (handle == nullptr)
     return refuse_create(LATHE_INVALID_ARGUMENT, "there is no place for the handle");
   *handle = nullptr;
+  if (was_forked()) return refuse_create(LATHE_DEVICE_FAILED, kForked);
   if (on_callers && queue == nullptr)
     return refuse_create(LATHE_INVALID_ARGUMENT, "there is no queue");
   // The table of the artifact is the first member of the program's.
@@ -312,6 +329,7 @@ std::int32_t check_places(lathe_handle& handle) {
 }
 
 std::int32_t check_call(lathe_handle& handle, bool has_inputs, bool has_outputs) {
+  if (was_forked()) return handle.refuse(LATHE_DEVICE_FAILED, kForked);
   if (!handle.prepared)
     return handle.refuse(LATHE_NOT_PREPARED, "prepare was not called, or failed");
   if ((!has_inputs && handle.inputs() > 0) || !has_outputs)
@@ -333,6 +351,7 @@ std::int32_t lathe_artifact_opencl_create_on(const lathe_artifact* artifact, voi
 
 std::int32_t lathe_artifact_prepare(lathe_handle* handle, const DLTensor* const* inputs) {
   if (handle == nullptr) return LATHE_INVALID_ARGUMENT;
+  if (was_forked()) return handle->refuse(LATHE_DEVICE_FAILED, kForked);
   if (!handle->has_constants()) return LATHE_OK;
   handle->prepared = false;
   if (inputs == nullptr) return handle->refuse(LATHE_INVALID_ARGUMENT, "there are no inputs");
@@ -379,8 +398,9 @@ std::int32_t lathe_artifact_opencl_run_on(lathe_handle* handle, void* const* inp
   return launch(*handle, given, program.prepare, program.prepare + program.run);
 }
 
-void lathe_artifact_destroy(lathe_handle* handle) {
-  if (handle == nullptr) return;
+namespace {
+
+void release_device(lathe_handle* handle) {
   const opencl::Api& api = handle->device.api;
   for (std::int64_t l = 0; l < handle->program->prepare + handle->program->run; ++l)
     if (handle->kernels[l] != nullptr) api.ReleaseKernel(handle->kernels[l]);
@@ -389,6 +409,13 @@ void lathe_artifact_destroy(lathe_handle* handle) {
   if (handle->constants != nullptr) api.ReleaseMemObject(handle->constants);
   if (handle->scratch != nullptr) api.ReleaseMemObject(handle->scratch);
   lathe::artifact::release(handle->device);
+}
+
+}  // namespace
+
+void lathe_artifact_destroy(lathe_handle* handle) {
+  if (handle == nullptr) return;
+  if (!was_forked()) release_device(handle);
   handle->~lathe_handle();
   std::free(handle);
 }
