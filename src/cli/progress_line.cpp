@@ -71,7 +71,7 @@ std::string duration_text(double seconds) {
 std::string label_of(const std::string& workload, const Target& target) {
   constexpr std::size_t kRoom = 30;
   const std::string line = in_one_line(workload);
-  const std::string name = cut(line, kRoom) == line ? line : cut(line, kRoom - 3) + "...";
+  std::string name = cut(line, kRoom) == line ? line : cut(line, kRoom - 3) + "...";
   if (!target.has_threads()) return name;
   return fmt::format("{}, {} thread{}", name, target.threads(), target.threads() == 1 ? "" : "s");
 }
