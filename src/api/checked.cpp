@@ -81,15 +81,12 @@ Checked passed(const te::Workload& workload, const Target& target, double error)
                 "each is within the bound of its roundings, the furthest {:.2g} of the "
                 "largest output away",
                 error);
-  return {
-      .done = true,
-      .sentence = fmt::format(
-          "was checked on {}: it ran on random inputs between {}, "
-          "and its outputs agree with a reference made apart from it of "
-          "the same expression; {}",
-          measure::machine_for(target).name(),
-          target.kind() == DeviceKind::kCpu ? "guard pages" : "zones in which a write is noticed",
-          within)};
+  return {.done = true,
+          .sentence = fmt::format("was checked on {}: it ran on random inputs between {}, "
+                                  "and its outputs agree with a reference made apart from it of "
+                                  "the same expression; {}",
+                                  measure::machine_for(target).name(),
+                                  measure::device_of(target.kind()).watched, within)};
 }
 
 std::unexpected<Error> refused(Error error) {

@@ -26,7 +26,8 @@ std::string timed_sentence(const store::Record& record) {
   const bool raced = record.raced && std::isfinite(record.race_seconds);
   const bool cold = record.cache_mode == CacheMode::kCold;
   // Of a device, times are those of its kernels.
-  const bool on_device = !record.target.starts_with("cpu:");
+  const auto target = parse_target(record.target);
+  const bool on_device = target && !target->has_threads();
   std::string out = fmt::format(
       "On {} {} {} {} {}", on_device ? "the device" : "a processor of model", record.cpu,
       on_device ? "the kernels of a call, without copies, take" : "a call takes",

@@ -282,4 +282,12 @@ std::string threads_text(const ReasonedCount& threads) {
   return counted(threads.number, "thread") + ": " + threads.why;
 }
 
+void keep_to(std::span<const int> processors) {
+  if (processors.empty()) return;
+  cpu_set_t set;
+  CPU_ZERO(&set);
+  for (const int processor : processors) CPU_SET(processor, &set);
+  ::sched_setaffinity(0, sizeof set, &set);
+}
+
 }  // namespace lathe

@@ -4,6 +4,7 @@
 // number comes out on any machine: without them each processor is a core, and all are one node.
 #pragma once
 
+#include <span>
 #include <string>
 #include <vector>
 
@@ -22,6 +23,10 @@ Surroundings own_surroundings();
 
 // The processors that the calling thread may run on, in order; one at least.
 std::vector<int> allowed_processors();
+
+// Keeps the calling thread, and those that it starts, to these; of none: where it is. A container
+// may refuse; then nothing changes.
+void keep_to(std::span<const int> processors);
 
 // How many processors' time the quotas of the process's control groups allow; infinity without any.
 double processor_quota(const Surroundings& surroundings = own_surroundings());

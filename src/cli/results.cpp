@@ -77,6 +77,11 @@ std::string algorithm_text(const std::string& written, const schedule::Trace& tr
   return written;
 }
 
+std::string machine_text(const std::string& target, const std::string& cpu) {
+  const auto parsed = parse_target(target);
+  return fmt::format("{} {}", parsed && !parsed->has_threads() ? "device" : "CPU", cpu);
+}
+
 std::string race_note(const store::Record& record) {
   if (!record.raced || !record.race.disturbed) return "";
   return "this time is of a race on a disturbed machine, so the program may be faster; lathe race "

@@ -26,6 +26,8 @@ inline constexpr double kMostShare = 1.01;
 // Adds bytes a second and their share, beside the member "gflops".
 void add_traffic(Json& json, const api::Traffic& traffic, double seconds);
 // What remains open after a race on a disturbed machine; empty if there was none.
+// "CPU 26/2/1", or "device PoCL/..." where the target is one: what a record was measured on.
+std::string machine_text(const std::string& target, const std::string& cpu);
 std::string race_note(const store::Record& record);
 std::string counted(std::int64_t count, const std::string& noun);  // "1 trial", "12 trials"
 

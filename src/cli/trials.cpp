@@ -65,10 +65,10 @@ Result<int> list_workloads(const Flags& flags) {
       continue;
     }
     const double seconds = w.best ? w.best->seconds() : 0;
-    fmt::print("{:>6} {:>6} {:>10} {:>16}  {} ({}), {}, {} caches, CPU {}\n", w.trials, w.failed,
+    fmt::print("{:>6} {:>6} {:>10} {:>16}  {} ({}), {}, {} caches, {}\n", w.trials, w.failed,
                w.best ? time_text(seconds) : "-", w.best ? speed_text(w.work, seconds) : "-",
                printable(w.title), printable(w.shapes), printable(w.target), name_of(w.cache_mode),
-               printable(w.cpu));
+               printable(machine_text(w.target, w.cpu)));
   }
   if (!flags.json)
     fmt::print(

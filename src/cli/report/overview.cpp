@@ -58,8 +58,8 @@ std::string workloads_table(const report::Report& report, std::size_t sections) 
     add_result(table, w);
     table.number(w.trials, std::to_string(w.trials));
     table.number(w.failed, std::to_string(w.failed));
-    table.words(fmt::format("{}<small>{}, CPU {}</small>", breakable(w.target),
-                            name_of(w.cache_mode), escaped(w.cpu)));
+    table.words(fmt::format("{}<small>{}, {}</small>", breakable(w.target), name_of(w.cache_mode),
+                            escaped(machine_text(w.target, w.cpu))));
     table.text(escaped(cut(date_text(w.latest), kDate)));
   }
   return table.html(true, true);

@@ -1,6 +1,5 @@
 #include "runtime/runner/cpu_engine.h"
 
-#include <sched.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
@@ -11,20 +10,13 @@
 #include <span>
 #include <utility>
 
+#include "base/processors.h"
 #include "runtime/pool/pool.h"
 #include "runtime/runner/candidate.h"
 #include "runtime/runner/clock.h"
 
 namespace lathe::runner {
 namespace {
-
-void keep_to(std::span<const int> cpus) {
-  if (cpus.empty()) return;
-  cpu_set_t set;
-  CPU_ZERO(&set);
-  for (const int cpu : cpus) CPU_SET(cpu, &set);
-  ::sched_setaffinity(0, sizeof set, &set);  // a container may refuse: then it is not pinned
-}
 
 Status limit_memory([[maybe_unused]] std::int64_t bytes) {
 #if !defined(__SANITIZE_ADDRESS__) && \

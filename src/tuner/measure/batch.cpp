@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "base/log.h"
-#include "tuner/measure/reproducer.h"
+#include "tuner/measure/verdict.h"
 
 namespace lathe::measure {
 namespace {
@@ -247,60 +247,13 @@ void Batch::load(Item& item, Place& place) {
                               });
 }
 
-namespace {
-
-constexpr std::int64_t kLargestTile = 6;  // of the algorithms in spaces
-// Of the largest output: no tile that the step allows rounds more, so what is beyond is a fault.
-constexpr double kMostRounding = 0.1;
-
-// True for a trace written by hand whose errors nobody has bounded.
-bool has_large_tiles(const schedule::Trace& trace) {
-  return std::ranges::any_of(trace, [](const schedule::Step& step) {
-    const auto* algorithm = std::get_if<schedule::CookToom>(&step);
-    return algorithm != nullptr &&
-           std::ranges::any_of(algorithm->tiles, [](auto tile) { return tile > kLargestTile; });
-  });
-}
-
-}  // namespace
-
 void Batch::on_loaded(Item& item, Result<runner::Loaded> loaded) {
   if (!loaded) return run_failed(item, loaded.error());
   item.outcome.numerical_error = loaded->max_error;
   item.first_seconds = loaded->first_seconds;
   log(LogLevel::kDebug, "candidate {}: prepared in {:.6f} s, first run {:.6f} s, error {:.3g}",
       item.outcome.tag, loaded->prepare_seconds, loaded->first_seconds, loaded->max_error);
-  // An error that rounding explains is no wrong answer: the workload asks for more than its types
-  // can give.
-  if (loaded->wrong && std::abs(loaded->got - loaded->want) <= loaded->bound)
-    return fail_item(item, {ErrorKind::kInvalidArgument,
-                            fmt::format("the error is {:.2g} of the largest output, as rounding "
-                                        "makes it, and --max-error allows "
-                                        "{:.2g}; allow more",
-                                        loaded->max_error, task_.workload.contract.max_error),
-                            {}});
-  if (loaded->wrong && loaded->max_error <= kMostRounding && has_large_tiles(item.candidate.trace))
-    return fail_item(
-        item, {ErrorKind::kInvalidArgument,
-               fmt::format("the error is {:.2g} of the largest output, and --max-error "
-                           "allows {:.2g}: a Cook-Toom algorithm with tiles of more "
-                           "than {} results rounds too much; make them smaller",
-                           loaded->max_error, task_.workload.contract.max_error, kLargestTile),
-               {}});
-  if (loaded->wrong) {
-    const auto folder = save_reproducer(task_.session->options.reproducer_folder, task_.workload,
-                                        task_.session->target, item.candidate, item.built,
-                                        task_.session->options.seed, *loaded);
-    return fail_item(
-        item,
-        {ErrorKind::kWrongAnswer,
-         fmt::format(
-             "the program computed {:.7g} where {:.7g} is right (within {:.2g}); please report it "
-             "with {}",
-             loaded->got, loaded->want, loaded->bound,
-             folder ? *folder : "its trace (" + folder.error().message + ")"),
-         folder ? *folder : std::string()});
-  }
+  if (loaded->wrong) return fail_item(item, fault_of(task_, item.candidate, item.built, *loaded));
   if (task_.session->options.visits == 0) return report(item);
   if (item.first_seconds > kHopelessSeconds && item.first_seconds > kHopeless * best_) {
     item.outcome.visits.push_back({{item.first_seconds}, 0, {}});

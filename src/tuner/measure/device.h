@@ -32,7 +32,8 @@ struct PeakKernel {
 
 struct Device {
   DeviceKind kind;
-  const char* runner;  // the helper's name
+  const char* runner;   // the helper's name
+  const char* watched;  // between what its programs lie, so that wrong accesses are noticed
   // That a program may take, beyond what one of its speed does, until it can run: its driver may
   // have to compile it.
   double opening_seconds;

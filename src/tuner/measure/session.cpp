@@ -1,25 +1,11 @@
 #include "tuner/measure/session.h"
 
-#include <sched.h>
-
 #include <algorithm>
 
 #include "base/processors.h"
 #include "base/temporary_folder.h"
 
 namespace lathe::measure {
-namespace {
-
-void set_cpus(const std::vector<int>& cpus) {
-  if (cpus.empty()) return;
-  cpu_set_t set;
-  CPU_ZERO(&set);
-  for (const int cpu : cpus) CPU_SET(cpu, &set);
-  ::sched_setaffinity(0, sizeof set, &set);
-}
-
-}  // namespace
-
 std::vector<BuilderClient*> Session::all_builders() const {
   std::vector<BuilderClient*> all;
   for (const auto& builder : builders) all.push_back(builder.get());
@@ -62,8 +48,8 @@ Task::~Task() {
 KeepOff::KeepOff(const Gate& gate) {
   if (!gate.overlap || gate.others.empty()) return;
   before_ = allowed_processors();
-  set_cpus(gate.others);
+  keep_to(gate.others);
 }
-KeepOff::~KeepOff() { set_cpus(before_); }
+KeepOff::~KeepOff() { keep_to(before_); }
 
 }  // namespace lathe::measure

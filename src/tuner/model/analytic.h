@@ -88,10 +88,4 @@ class AnalyticScorer final : public search::Scorer {
   std::unique_ptr<Impl> impl_;
 };
 
-// The analytic model of the target's kind of device, with what the fingerprint tells of it. Fails
-// where there is none for such devices.
-Result<std::unique_ptr<search::Scorer>> analytic_scorer(const space::Space& space,
-                                                        const Target& target,
-                                                        const Fingerprint& fingerprint);
-
 }  // namespace lathe::model

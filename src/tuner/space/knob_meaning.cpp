@@ -3,8 +3,7 @@
 #include <fmt/format.h>
 
 #include "compiler/te/algorithms.h"
-#include "tuner/space/rules/cpu.h"
-#include "tuner/space/rules/opencl/opencl.h"
+#include "tuner/space/rules/kinds.h"
 
 namespace lathe::space {
 namespace {
@@ -17,8 +16,9 @@ std::string algorithm_meaning() {
 
 std::string own_meaning(std::string_view name) {
   if (name == "algorithm") return algorithm_meaning();
-  const std::string_view of_cpu = cpu_meaning(name);
-  return std::string(of_cpu.empty() ? opencl_meaning(name) : of_cpu);
+  for (const KindRules& rules : rules_by_kind())
+    if (const std::string_view own = rules.meaning(name); !own.empty()) return std::string(own);
+  return "";
 }
 
 bool take(std::string_view& name, std::string_view prefix) {

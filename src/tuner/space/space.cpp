@@ -7,8 +7,7 @@
 #include "base/hash.h"
 #include "tuner/space/forms.h"
 #include "tuner/space/impl.h"
-#include "tuner/space/rules/cpu.h"
-#include "tuner/space/rules/opencl/opencl.h"
+#include "tuner/space/rules/kinds.h"
 
 namespace lathe::space {
 
@@ -366,28 +365,9 @@ std::vector<Config> all_configs(const Space& space) {
   return out;
 }
 
-namespace {
-
-struct Rules {
-  DeviceKind kind;
-  Result<Derived> (*derive)(const te::Workload& workload, const Target& target, Flavour flavour);
-};
-constexpr Rules kRules[] = {
-    {DeviceKind::kCpu,
-     [](const te::Workload& workload, const Target& target, Flavour flavour) {
-       return derive_for_cpu(workload, target.as_cpu(), flavour);
-     }},
-    {DeviceKind::kOpenCl,
-     [](const te::Workload& workload, const Target& target, Flavour flavour) {
-       return derive_for_opencl(workload, target.as_opencl(), flavour);
-     }},
-};
-
-}  // namespace
-
 Result<std::unique_ptr<Space>> derive_space(const te::Workload& workload, const Target& target,
                                             Flavour flavour) {
-  for (const Rules& rules : kRules) {
+  for (const KindRules& rules : rules_by_kind()) {
     if (rules.kind != target.kind()) continue;
     auto impl = std::make_unique<Space::Impl>();
     impl->workload = workload;

@@ -172,8 +172,7 @@ Result<std::unique_ptr<Space>> template_space(const te::Workload& workload, Temp
   if (derived.knobs.empty())
     return fail(ErrorKind::kInvalidArgument,
                 "the template asks for no knobs, so there is nothing to search");
-  derived.starts.emplace_back();
-  for (const Knob& knob : derived.knobs) derived.starts[0].push_back(knob.values.front());
+  derived.starts = {first_values(derived.knobs)};
   if (!keeps_limits(derived))
     return fail(ErrorKind::kInvalidArgument,
                 "the first values of the template's knobs are beyond its own at_most()");

@@ -46,8 +46,9 @@ class SpaceSubject final : public Subject {
 Result<std::unique_ptr<Subject>> make_subject(const space::Space& space, const Options& options,
                                               const Target& target, const Fingerprint& machine) {
   const auto features = LATHE_TRY(feature::features_for(features_of(options), target));
-  return std::make_unique<SpaceSubject>(space, features,
-                                        LATHE_TRY(model::analytic_scorer(space, target, machine)));
+  return std::make_unique<SpaceSubject>(
+      space, features,
+      std::make_unique<model::AnalyticScorer>(space, model::machine_of(target, machine)));
 }
 
 Result<Summary> tune(const space::Space& space, measure::Measurer& measurer, store::Store& store,

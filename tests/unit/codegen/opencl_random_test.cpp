@@ -23,7 +23,9 @@ using testing::OpenClRunner;
 
 std::uint64_t rounds(std::uint64_t plain) {
   const char* asked = std::getenv("LATHE_OPENCL_ROUNDS");
-  return asked ? std::strtoull(asked, nullptr, 10) : plain;
+  if (asked != nullptr) return std::strtoull(asked, nullptr, 10);
+  constexpr std::uint64_t kLonger = 10;
+  return std::getenv("LATHE_TEST_LONG") != nullptr ? kLonger * plain : plain;
 }
 
 std::string difference(const OpenClRunner* runner, const flat::Program& p,
@@ -79,14 +81,14 @@ class OpenClRandom : public ::testing::Test {
 
 TEST_F(OpenClRandom, ScheduledExpressions) {
   int ran = 0;
-  for (std::uint64_t seed = 1; seed <= rounds(30) && !HasFailure(); ++seed)
+  for (std::uint64_t seed = 1; seed <= rounds(50) && !HasFailure(); ++seed)
     ran += check(runner(), seed, false);
   EXPECT_GT(ran, 0);
 }
 
 TEST_F(OpenClRandom, SpecialValues) {
   int ran = 0;
-  for (std::uint64_t seed = 10'001; seed <= 10'000 + rounds(20) && !HasFailure(); ++seed)
+  for (std::uint64_t seed = 10'001; seed <= 10'000 + rounds(30) && !HasFailure(); ++seed)
     ran += check(runner(), seed, true);
   EXPECT_GT(ran, 0);
 }

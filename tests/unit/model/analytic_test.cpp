@@ -148,10 +148,9 @@ TEST(Analytic, ScoresADerivedSpace) {
     std::vector<space::Config> configs;
     for (int i = 0; i < 200; ++i) configs.push_back((*space)->random(rng));
     std::vector<double> scores(configs.size(), NAN);
-    const auto scorer = analytic_scorer(**space, target, {});
-    ASSERT_TRUE(scorer) << scorer.error().text();
-    EXPECT_TRUE((*scorer)->ready());
-    (*scorer)->score(configs, scores);
+    AnalyticScorer scorer(**space, machine_of(target, {}));
+    EXPECT_TRUE(scorer.ready());
+    scorer.score(configs, scores);
     for (const double score : scores) EXPECT_TRUE(std::isfinite(score));
   }
 }

@@ -7,7 +7,8 @@
 #include <new>
 
 #include "runtime/artifact/check.h"
-#include "runtime/artifact/opencl/device.h"
+#include "runtime/artifact/opencl/checks.h"
+#include "runtime/artifact/opencl/handle.h"
 #include "runtime/artifact/opencl_program.h"
 
 namespace {
@@ -31,51 +32,6 @@ bool was_forked() {
   pid_t none = 0;
   const pid_t own = ::getpid();
   return !first_process.compare_exchange_strong(none, own) && none != own;
-}
-
-}  // namespace
-
-// A handle lies in one block of memory with its arrays behind it.
-struct lathe_handle {
-  const lathe_opencl_program* program = nullptr;
-  OpenclDevice device{};
-  opencl::Kernel* kernels = nullptr;  // one a launch: those of prepare, then those of run
-  // Inputs, then outputs: the handle's own buffers, null until they are needed; and those of a run.
-  opencl::Buffer *own = nullptr, *used = nullptr;
-  opencl::Buffer constants = nullptr, scratch = nullptr;
-  bool prepared = false;
-  Message message;
-
-  const lathe_artifact& artifact() const { return program->artifact; }
-  const lathe_artifact_tensor& tensor(std::int64_t i) const { return artifact().tensors[i]; }
-  std::int64_t inputs() const { return artifact().module->inputs; }
-  std::int64_t count() const { return artifact().module->inputs + artifact().module->outputs; }
-  bool has_constants() const {
-    for (std::int64_t i = 0; i < inputs(); ++i)
-      if (tensor(i).constant) return true;
-    return false;
-  }
-  std::int32_t refuse(std::int32_t status, const char* why) {
-    message.clear();
-    message.add(why);
-    return status;
-  }
-};
-
-namespace {
-
-// Says what is wrong with a tensor.
-std::int32_t refuse_tensor(lathe_handle& handle, std::int64_t i, const char* why) {
-  handle.message.clear();
-  handle.message.add("tensor \"").add(handle.tensor(i).name).add("\" ").add(why);
-  return LATHE_INVALID_ARGUMENT;
-}
-
-std::int32_t refuse_overlap(lathe_handle& handle, std::int64_t a, std::int64_t b) {
-  handle.message.clear();
-  handle.message.add("tensors \"").add(handle.tensor(a).name).add("\" and \"");
-  handle.message.add(handle.tensor(b).name).add("\" overlap in memory");
-  return LATHE_INVALID_ARGUMENT;
 }
 
 opencl::Buffer buffer_of(const lathe_handle& handle, std::int64_t area, std::int64_t position) {
@@ -230,28 +186,6 @@ std::int32_t create(const lathe_artifact* artifact, bool on_callers, void* conte
   return status;
 }
 
-// Checks what run() is given; what is not checked here is that prepare() was called.
-std::int32_t check_tensors(lathe_handle& handle, const DLTensor* const* inputs,
-                           DLTensor* const* outputs) {
-  const auto given = [&](std::int64_t i) {
-    return i < handle.inputs() ? inputs[i] : outputs[i - handle.inputs()];
-  };
-  for (std::int64_t i = 0; i < handle.count(); ++i)
-    if (!handle.tensor(i).constant &&
-        !lathe::artifact::check_tensor(handle.tensor(i), given(i), handle.message))
-      return LATHE_INVALID_ARGUMENT;
-  // Inputs are copied before an output is written; but no library of a processor takes such
-  // tensors.
-  for (std::int64_t out = handle.inputs(); out < handle.count(); ++out)
-    for (std::int64_t other = 0; other < out; ++other) {
-      if (handle.tensor(other).constant) continue;
-      const char *a = address_of(*given(out)), *b = address_of(*given(other));
-      if (a < b + handle.tensor(other).bytes && b < a + handle.tensor(out).bytes)
-        return refuse_overlap(handle, other, out);
-    }
-  return LATHE_OK;
-}
-
 std::int32_t start(lathe_handle& handle, const DLTensor* const* inputs) {
   std::int32_t status = LATHE_OK;
   for (std::int64_t i = 0; i < handle.count() && status == LATHE_OK; ++i) {
@@ -274,56 +208,6 @@ std::int32_t fetch(lathe_handle& handle, DLTensor* const* outputs) {
     if (code != 0)
       return lathe::artifact::failed(code, "an output cannot be copied from the device",
                                      handle.message);
-  }
-  return LATHE_OK;
-}
-
-// Where a buffer lies: sub-buffers lie in another one.
-struct Place {
-  opencl::Buffer whole = nullptr;
-  std::size_t begin = 0;
-};
-template <class T>
-T told_of_buffer(const lathe_handle& handle, opencl::Buffer buffer, opencl::Number what) {
-  T value[1]{};
-  if (handle.device.api.GetMemObjectInfo(buffer, what, sizeof value, value, nullptr) != 0)
-    return T{};
-  return value[0];
-}
-Place place_of(const lathe_handle& handle, opencl::Buffer buffer) {
-  const auto whole = told_of_buffer<opencl::Buffer>(handle, buffer, opencl::kMemoryWhole);
-  if (whole == nullptr) return {buffer, 0};
-  return {whole, told_of_buffer<std::size_t>(handle, buffer, opencl::kMemoryOffset)};
-}
-
-std::int32_t check_buffer(lathe_handle& handle, std::int64_t i, opencl::Buffer buffer) {
-  if (buffer == nullptr) return refuse_tensor(handle, i, "is missing");
-  if (told_of_buffer<opencl::Number>(handle, buffer, opencl::kMemoryType) != opencl::kTypeBuffer)
-    return refuse_tensor(handle, i, "is no buffer of OpenCL");
-  if (told_of_buffer<opencl::Context>(handle, buffer, opencl::kMemoryContext) !=
-      handle.device.context)
-    return refuse_tensor(handle, i, "is in another context than the handle");
-  const auto bytes = told_of_buffer<std::size_t>(handle, buffer, opencl::kMemoryBytes);
-  if (bytes >= static_cast<std::size_t>(handle.tensor(i).bytes)) return LATHE_OK;
-  refuse_tensor(handle, i, "is a buffer of ");
-  handle.message.add(static_cast<std::int64_t>(bytes)).add(" bytes, and needs ");
-  handle.message.add(handle.tensor(i).bytes);
-  return LATHE_INVALID_ARGUMENT;
-}
-
-// Refuses an output that shares memory with an input or another output.
-std::int32_t check_places(lathe_handle& handle) {
-  const auto bytes = [&](std::int64_t i) {
-    return static_cast<std::size_t>(handle.tensor(i).bytes);
-  };
-  for (std::int64_t out = handle.inputs(); out < handle.count(); ++out) {
-    const Place a = place_of(handle, handle.used[out]);
-    for (std::int64_t other = 0; other < out; ++other) {
-      if (handle.tensor(other).constant) continue;
-      const Place b = place_of(handle, handle.used[other]);
-      if (a.whole == b.whole && a.begin < b.begin + bytes(other) && b.begin < a.begin + bytes(out))
-        return refuse_overlap(handle, other, out);
-    }
   }
   return LATHE_OK;
 }
@@ -369,7 +253,7 @@ std::int32_t lathe_artifact_run(lathe_handle* handle, const DLTensor* const* inp
                                 DLTensor* const* outputs) {
   if (handle == nullptr) return LATHE_INVALID_ARGUMENT;
   std::int32_t status = check_call(*handle, inputs != nullptr, outputs != nullptr);
-  if (status == LATHE_OK) status = check_tensors(*handle, inputs, outputs);
+  if (status == LATHE_OK) status = lathe::artifact::check_tensors(*handle, inputs, outputs);
   if (status != LATHE_OK) return status;
   status = start(*handle, inputs);
   if (status == LATHE_OK) status = fetch(*handle, outputs);
@@ -390,9 +274,9 @@ std::int32_t lathe_artifact_opencl_run_on(lathe_handle* handle, void* const* inp
     }
     void* const buffer = i < handle->inputs() ? inputs[i] : outputs[i - handle->inputs()];
     handle->used[i] = static_cast<opencl::Buffer>(buffer);
-    status = check_buffer(*handle, i, handle->used[i]);
+    status = lathe::artifact::check_buffer(*handle, i, handle->used[i]);
   }
-  if (status == LATHE_OK) status = check_places(*handle);
+  if (status == LATHE_OK) status = lathe::artifact::check_places(*handle);
   if (status != LATHE_OK) return status;
   const lathe_opencl_program& program = *handle->program;
   return launch(*handle, given, program.prepare, program.prepare + program.run);

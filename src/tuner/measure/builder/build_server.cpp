@@ -1,6 +1,5 @@
 #include "tuner/measure/builder/build_server.h"
 
-#include <sched.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
@@ -9,6 +8,7 @@
 #include <fstream>
 
 #include "base/hash.h"
+#include "base/processors.h"
 #include "compiler/te/parse.h"
 #include "tuner/measure/builder/loads.h"
 #include "tuner/measure/cpu/plain_schedule.h"
@@ -62,14 +62,6 @@ Result<Target> host_target(driver::Backends backends) {
   Target host = LATHE_TRY(driver::resolve_target(LATHE_TRY(parse_target("cpu:host")), backends));
   host.set_threads(1);
   return host;
-}
-
-void keep_to(const std::vector<int>& cpus) {
-  if (cpus.empty()) return;
-  cpu_set_t set;
-  CPU_ZERO(&set);
-  for (const int cpu : cpus) CPU_SET(cpu, &set);
-  ::sched_setaffinity(0, sizeof set, &set);
 }
 
 }  // namespace

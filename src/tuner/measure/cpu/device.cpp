@@ -39,6 +39,7 @@ flat::Program stream(const Target& target, std::int64_t read, std::int64_t writt
 
 constexpr Device kDevice{.kind = DeviceKind::kCpu,
                          .runner = "lathe-runner",
+                         .watched = "guard pages",
                          .opening_seconds = 0,
                          .fingerprint = host_fingerprint,
                          .check = check,

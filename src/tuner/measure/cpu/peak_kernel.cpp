@@ -7,14 +7,6 @@ namespace {
 
 constexpr std::int64_t kIterations = 20'000;  // some 100 microseconds
 
-flat::Border border(const char* name, std::int64_t size) {
-  return {.name = name,
-          .dtype = Dtype::kF32,
-          .shape = {size},
-          .layout = {{0, 1, size, 1}},
-          .size = size};
-}
-
 }  // namespace
 
 PeakKernel peak_kernel(const CpuTarget& target) {
@@ -25,8 +17,8 @@ PeakKernel peak_kernel(const CpuTarget& target) {
   PeakKernel kernel;
   flat::Program& program = kernel.program;
   const std::int64_t outputs = std::int64_t{target.threads} * lanes;
-  program.inputs = {border("x", 16)};
-  program.outputs = {border("y", outputs)};
+  program.inputs = {tensor::plain_border("x", Dtype::kF32, {16})};
+  program.outputs = {tensor::plain_border("y", Dtype::kF32, {outputs})};
   program.buffers = {
       {.name = "x", .dtype = Dtype::kF32, .size = 16, .scope = flat::Scope::kInput, .slot = 0},
       {.name = "y",

@@ -47,14 +47,6 @@ struct Stream {
   }
 };
 
-flat::Border stream_border(const char* name, std::int64_t size) {
-  return {.name = name,
-          .dtype = Dtype::kF32,
-          .shape = {size},
-          .layout = {{0, 1, size, 1}},
-          .size = size};
-}
-
 }  // namespace
 
 flat::Program stream_kernel(const CpuTarget& target, std::int64_t read_bytes,
@@ -69,8 +61,8 @@ flat::Program stream_kernel(const CpuTarget& target, std::int64_t read_bytes,
   flat::Program program;
   const std::int64_t x = stream.reads * stream.lanes * target.threads,
                      y = stream.writes * stream.lanes * target.threads;
-  program.inputs = {stream_border("x", x)};
-  program.outputs = {stream_border("y", y)};
+  program.inputs = {tensor::plain_border("x", Dtype::kF32, {x})};
+  program.outputs = {tensor::plain_border("y", Dtype::kF32, {y})};
   program.buffers = {
       {.name = "x", .dtype = Dtype::kF32, .size = x, .scope = flat::Scope::kInput, .slot = 0},
       {.name = "y", .dtype = Dtype::kF32, .size = y, .scope = flat::Scope::kOutput, .slot = 0}};

@@ -8,20 +8,24 @@
 namespace lathe::measure::opencl {
 namespace {
 
+// What the machine has, asked once: another process answers.
+const Result<lathe::opencl::Devices>& devices_here() {
+  static const Result<lathe::opencl::Devices> devices = lathe::opencl::ask_for_devices();
+  return devices;
+}
+
 // The one that a runner opens; of none: no record has its name.
 Fingerprint fingerprint_here() {
-  static const Fingerprint found = [] {
-    const auto devices = lathe::opencl::ask_for_devices();
-    return devices ? lathe::opencl::fingerprint_of(devices->facts[devices->chosen])
-                   : Fingerprint{OpenClFingerprint{}};
-  }();
-  return found;
+  const auto& devices = devices_here();
+  return devices ? lathe::opencl::fingerprint_of(devices->facts[devices->chosen])
+                 : Fingerprint{OpenClFingerprint{}};
 }
 
 // Where nothing is timed, programs for another device may run here; the runner tells if one cannot.
 Status check_here(const Target& target, const Options& options) {
-  const auto devices = LATHE_TRY(lathe::opencl::ask_for_devices());
-  const std::string& name = devices.facts[devices.chosen].name;
+  const auto& devices = devices_here();
+  if (!devices) return std::unexpected(devices.error());
+  const std::string& name = devices->facts[devices->chosen].name;
   if (name == target.as_opencl().name || options.visits == 0) return {};
   return fail(ErrorKind::kInvalidArgument,
               "programs for {} cannot be timed here, where the device is {}; use opencl:host, or "
@@ -41,6 +45,7 @@ flat::Program stream_of_device(const Target& target, std::int64_t read, std::int
 
 constexpr Device kDevice{.kind = DeviceKind::kOpenCl,
                          .runner = "lathe-opencl-runner",
+                         .watched = "zones in which a write is noticed",
                          .opening_seconds = 20,
                          .fingerprint = fingerprint_here,
                          .check = check_here,

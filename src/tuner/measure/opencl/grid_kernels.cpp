@@ -11,20 +11,12 @@ constexpr std::int64_t kIterations = 20'000;  // a few milliseconds
 constexpr int kSums = 8;                      // under way in an item
 constexpr int kVectors = 8;                   // that an item moves at a time
 
-flat::Border border_of(const char* name, std::int64_t size) {
-  return {.name = name,
-          .dtype = Dtype::kF32,
-          .shape = {size},
-          .layout = {{0, 1, size, 1}},
-          .size = size};
-}
-
 // A program of one kernel from "x" to "y" on a grid of so many groups; variable 0 is the group, 1
 // the item.
 flat::Program on_grid(std::int64_t groups, std::int64_t x, std::int64_t y) {
   flat::Program program;
-  program.inputs = {border_of("x", x)};
-  program.outputs = {border_of("y", y)};
+  program.inputs = {tensor::plain_border("x", Dtype::kF32, {x})};
+  program.outputs = {tensor::plain_border("y", Dtype::kF32, {y})};
   program.buffers = {
       {.name = "x", .dtype = Dtype::kF32, .size = x, .scope = flat::Scope::kInput, .slot = 0},
       {.name = "y", .dtype = Dtype::kF32, .size = y, .scope = flat::Scope::kOutput, .slot = 0}};

@@ -14,6 +14,12 @@ int number_of(const std::vector<Knob>& knobs, const std::string& name) {
   return found == knobs.end() ? -1 : static_cast<int>(found - knobs.begin());
 }
 
+std::vector<std::int64_t> first_values(const std::vector<Knob>& knobs) {
+  std::vector<std::int64_t> values;
+  for (const Knob& knob : knobs) values.push_back(knob.values[0]);
+  return values;
+}
+
 Choice choice_of(std::vector<Knob> knobs, std::size_t before) {
   const auto own = knobs.begin() + static_cast<std::ptrdiff_t>(before);
   return {*own, std::nullopt, {own + 1, knobs.end()}};

@@ -74,6 +74,9 @@ class Alternatives {
   virtual Result<Sketch> build(std::span<const std::int64_t> values, const Build& before) const = 0;
 };
 
+// Of each knob the first value: where a start begins, and what knobs without effect have.
+std::vector<std::int64_t> first_values(const std::vector<Knob>& knobs);
+
 // What a knob of a rule means, in a sentence. The knob `algorithm` is explained by the table of
 // algorithms (compiler/te/algorithms.h).
 struct Meaning {

@@ -67,8 +67,7 @@ class MatricesAlternatives : public Alternatives {
   void add_limits_and_starts(Derived& derived) override {
     find_knobs(tiling_, derived.knobs);
     if (flavour_ == Flavour::kDefault) constrain(tiling_, derived);
-    std::vector<std::int64_t> other;
-    for (const Knob& knob : derived.knobs) other.push_back(knob.values[0]);
+    std::vector<std::int64_t> other = first_values(derived.knobs);
     other[at_] = 1;
     set_start(tiling_, derived.knobs, other);
     const bool first = is_worth_it(direct_->main, tiling_);

@@ -43,8 +43,7 @@ class GridCookToom : public Alternatives {
     if (!may_be_direct_) derived.starts.clear();
     // Of two axes and large tiles first.
     for (std::size_t i = algorithms_.size(); i-- > 0 && derived.starts.size() <= kStarts;) {
-      std::vector<std::int64_t> start;
-      for (const Knob& knob : knobs_) start.push_back(knob.values[0]);
+      std::vector<std::int64_t> start = first_values(knobs_);
       start[at_] = static_cast<std::int64_t>(i) + 1;
       programs_[i].set_start(knobs_, start);
       derived.starts.push_back(std::move(start));

@@ -212,9 +212,8 @@ Result<Derived> derive_items(const OpenClContext& context) {
   Derived derived;
   program->list_knobs("", derived.knobs);
   program->constrain(context.flavour, derived);
-  Values& start = derived.starts.emplace_back();
-  for (const Knob& knob : derived.knobs) start.push_back(knob.values[0]);
-  program->set_start(derived.knobs, start);
+  derived.starts = {first_values(derived.knobs)};
+  program->set_start(derived.knobs, derived.starts[0]);
   derived.build = [program, knobs = derived.knobs](std::span<const std::int64_t> values) {
     return program->build(knobs, values);
   };
@@ -238,8 +237,7 @@ class TreeAlternatives : public Alternatives {
   void add_limits_and_starts(Derived& derived) override {
     program_.constrain(flavour_, derived);
     knobs_ = derived.knobs;
-    Values other;
-    for (const Knob& knob : knobs_) other.push_back(knob.values[0]);
+    Values other = first_values(knobs_);
     other[at_] = 1;
     program_.set_start(knobs_, other);
     derived.starts.insert(derived.starts.begin(), std::move(other));

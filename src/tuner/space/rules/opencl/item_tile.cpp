@@ -122,9 +122,8 @@ class ItemBuilder : private Stepper {
   // False where a dimension of the result is several iterators, as the residues of a filter, or an
   // iterator several loops, as results inside tiles.
   bool writes_plainly_here() const {
-    const ir::Nest& nest = nest_;
     return writes_plainly(*of_.view, stage_) &&
-           all_plain(nest.blocks[nest.find_block(name_)].index);
+           all_plain(nest_.blocks[nest_.find_block(name_)].index);
   }
 
   // Of a reduction: the sums that are under way.

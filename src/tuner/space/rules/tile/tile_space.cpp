@@ -27,9 +27,8 @@ Result<Derived> derive_tiles(CpuContext& context) {
   list_knobs_of(only, context.flavour, false, derived.knobs);
   find_knobs(*tiling, derived.knobs);
   if (context.flavour == Flavour::kDefault) constrain(*tiling, derived);
-  std::vector<std::int64_t>& start = derived.starts.emplace_back();
-  for (const Knob& knob : derived.knobs) start.push_back(knob.values[0]);
-  set_start(*tiling, derived.knobs, start);
+  derived.starts = {first_values(derived.knobs)};
+  set_start(*tiling, derived.knobs, derived.starts[0]);
   derived.build = [tiling](std::span<const std::int64_t> values) {
     return build_tile_sketch(*tiling, values);
   };
