@@ -64,7 +64,10 @@ bool is_partial_at(const Nest& nest, BlockId block, LoopId loop) {
 }
 
 bool waits_for(const Nest& nest, BlockId block, LoopId loop) {
-  if (is_driven_by(nest.blocks[block], loop)) return false;
+  return !is_driven_by(nest.blocks[block], loop) && needs_sum_over(nest, block, loop);
+}
+
+bool needs_sum_over(const Nest& nest, BlockId block, LoopId loop) {
   std::vector<BlockId> seen, open = {block};
   while (!open.empty()) {
     const BlockId next = open.back();

@@ -32,8 +32,11 @@ int child_with(const ir::Nest& nest, ir::LoopId loop, ir::BlockId block);
 // then completed only a part of the sum.
 bool is_partial_at(const ir::Nest& nest, ir::BlockId block, ir::LoopId loop);
 
-// True if the block depends on a sum over `loop`, directly or through other blocks, and is no
-// write-back: it then waits for the loop's last iteration.
+// True if the block depends on a sum over `loop`, directly or through other blocks inside it, and
+// is no write-back.
+bool needs_sum_over(const ir::Nest& nest, ir::BlockId block, ir::LoopId loop);
+
+// The same of a block that the loop does not move: it then waits for the loop's last iteration.
 bool waits_for(const ir::Nest& nest, ir::BlockId block, ir::LoopId loop);
 
 // The loops around `block` that contain nothing else, outermost first, without `keep` and the loops

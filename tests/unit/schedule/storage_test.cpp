@@ -59,6 +59,16 @@ TEST(ReverseComputeAt, Refusals) {
 }
 
 // Sums of what one iteration computes as a whole.
+// Z would run in the last iteration of the sum alone, which has one of its elements.
+TEST(ReverseComputeAt, RefusesWhatWaitsForASumThatMovesIt) {
+  const char* text =
+      "X: f32[4,6]; E[i,j] = exp(X[i,j]); S[i] = sum(k) E[i,k]; Z[i,j] = E[i,j] / S[i]";
+  EXPECT_EQ(refusal(text, {ComputeAt{"E", "S.k"}, ReverseComputeAt{"Z", "S.k"}}),
+            R::kBreaksDependence);
+  EXPECT_NE(after(text, {ComputeAt{"E", "S.i"}, ReverseComputeAt{"Z", "S.i"}}).find("Z: Z[i, j]"),
+            std::string::npos);
+}
+
 TEST(ReverseComputeAt, TakesReductions) {
   const char* rows = "X: f32[6,5]; T[i,k] = X[i,k] * 2.0; S[i] = sum(k) T[i,k]";
   const std::string nest = after(rows, {ReverseComputeAt{"S", "T.i"}});

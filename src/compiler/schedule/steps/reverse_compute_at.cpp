@@ -41,6 +41,7 @@ class Mover {
     detach_block(nest_, consumer_, loop_);
     use_caches();
     if (auto placed = place(); !placed) return placed;
+    if (needs_what_moves_it()) return refuse(Refusal::kBreaksDependence, step_.block);
     for (const auto& [buffer, producer] : produced_) settle(buffer, producer);
     for (const LoopId loop : nest_.loops_around(consumer_))
       if (ir::is_concurrent(nest_.loops[loop].kind) &&
@@ -109,6 +110,16 @@ class Mover {
                   !is_one(nest_.sizes, nest_.loops[x.loop].extent))
                 return true;
     return false;
+  }
+
+  // True if the consumer needs a sum over a loop that moves it: in the last iteration alone the sum
+  // is there, and the elements of the others would be left out.
+  bool needs_what_moves_it() const {
+    return std::ranges::any_of(nest_.loops_around(consumer_), [&](LoopId loop) {
+      return !is_one(nest_.sizes, nest_.loops[loop].extent) &&
+             analysis::is_driven_by(nest_.blocks[consumer_], loop) &&
+             analysis::needs_sum_over(nest_, consumer_, loop);
+    });
   }
 
   // True if every iteration of the loop has all that the consumer sums up.
