@@ -48,11 +48,8 @@ State::State(const Subject& subject, store::Store& store, const Target& target,
       store_(store),
       target_(target),
       options_(options),
-      learns_(learns),
       fingerprint_(machine),
-      cost_(options.run.jobs > target.threads(), options.run.jobs) {
-  rows_.width = subject.feature_width();
-}
+      known_(subject, learns, TrialCost(options.run.jobs > target.threads(), options.run.jobs)) {}
 
 Status State::load(const std::function<void(const store::Record&)>& resumed) {
   start_ = subject_.to_json(subject_.domain().canonical(subject_.starts().front()));
@@ -107,7 +104,7 @@ Status State::load_pending() {
   if (!text) return {};
   const Json plan = LATHE_TRY(parse_json(*text));
   std::set<space::Config> finished;
-  for (const auto& measured : told_) finished.insert(measured.config);
+  for (const auto& measured : known_.measured) finished.insert(measured.config);
   pending_.number = static_cast<int>(LATHE_TRY(json_int(plan, "batch")));
   next_batch_ = std::max(next_batch_, pending_.number + 1);
   for (const Json& item : LATHE_TRY(json_array(plan, "proposals"))) {
@@ -139,26 +136,16 @@ void State::remember(const store::Record& record) {
   // A record of a space that has changed under the same hash would be a bug elsewhere; it teaches
   // nothing.
   if (!config || !subject_.domain().valid(*config)) return;
-  add_row(*config, record);
+  known_.add_row(*config, seconds_of(record), group_of(record));
+  if (known_.learns) known_.rows.spread.push_back(learn::spread_of(record));
   if (!comparable(record)) return;  // a hint for the model; it is to be measured anew here
-  told_.push_back({*config, seconds_of(record)});
+  known_.measured.push_back({*config, seconds_of(record)});
   if (!record.ok()) return;
-  cost_.add(*config, record.build_seconds, record.run_seconds);
+  known_.cost.add(*config, record.build_seconds, record.run_seconds);
   const auto place =
       std::ranges::upper_bound(fastest_, record.standing, {}, &store::Record::standing);
   fastest_.insert(place, record);
   if (fastest_.size() > kFastest) fastest_.pop_back();
-}
-
-void State::add_row(const space::Config& config, const store::Record& record) {
-  if (record.ok()) ++worked_;
-  if (!learns_) return;
-  const std::size_t width = static_cast<std::size_t>(rows_.width);
-  rows_.features.resize(rows_.features.size() + width);
-  subject_.features({&config, 1}, std::span(rows_.features).last(width), 1);
-  rows_.seconds.push_back(seconds_of(record));
-  rows_.workload.push_back(group_of(record));
-  rows_.spread.push_back(learn::spread_of(record));
 }
 
 const store::Record* State::best() const { return fastest_.empty() ? nullptr : fastest_.data(); }
