@@ -6,7 +6,7 @@
 
 #include "base/statistics.h"
 #include "tuner/learn/spread.h"
-#include "tuner/tune/fields.h"
+#include "tuner/tune/option_list.h"
 
 namespace lathe::tune {
 namespace {
@@ -38,7 +38,7 @@ double on_quick_machine(const store::Record& record, double quick) {
   return slowed ? record.seconds * quick / sentinel : record.seconds;
 }
 
-std::string plan_key(const store::Run& run) { return fmt::format("plan/{}", run.id); }
+std::string batch_key(const store::Run& run) { return fmt::format("plan/{}", run.id); }
 
 }  // namespace
 
@@ -100,14 +100,14 @@ Status State::load_history() {
 }
 
 Status State::load_pending() {
-  const auto text = LATHE_TRY(store_.get(plan_key(run_)));
+  const auto text = LATHE_TRY(store_.get(batch_key(run_)));
   if (!text) return {};
-  const Json plan = LATHE_TRY(parse_json(*text));
+  const Json batch = LATHE_TRY(parse_json(*text));
   std::set<space::Config> finished;
   for (const auto& measured : known_.measured) finished.insert(measured.config);
-  pending_.number = static_cast<int>(LATHE_TRY(json_int(plan, "batch")));
+  pending_.number = static_cast<int>(LATHE_TRY(json_int(batch, "batch")));
   next_batch_ = std::max(next_batch_, pending_.number + 1);
-  for (const Json& item : LATHE_TRY(json_array(plan, "proposals"))) {
+  for (const Json& item : LATHE_TRY(json_array(batch, "proposals"))) {
     Proposal proposal;
     proposal.index = static_cast<int>(LATHE_TRY(json_int(item, "index")));
     proposal.predicted_score = LATHE_TRY(json_number(item, "score"));
@@ -197,7 +197,7 @@ Status State::propose(Batch& batch) {
                          {"score", proposal.predicted_score},
                          {"config", subject_.to_json(proposal.config)}});
   }
-  return store_.put(plan_key(run_),
+  return store_.put(batch_key(run_),
                     Json{{"batch", batch.number}, {"proposals", std::move(proposals)}}.dump());
 }
 

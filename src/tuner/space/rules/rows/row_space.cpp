@@ -88,7 +88,7 @@ class RowKnobs : public Alternatives {
   // Several threads may ask.
   Result<Sketch> build(std::span<const std::int64_t> values, const Build&) const override {
     Values chosen;
-    std::vector<Rows> rows;
+    std::vector<RowBlocks> rows;
     for (const RowKnob& group : groups_) {
       chosen.push_back(values[static_cast<std::size_t>(group.number)]);
       if (chosen.back() > 0)
@@ -111,7 +111,7 @@ class RowKnobs : public Alternatives {
     return group.group.names.contains(view.tensors[static_cast<std::size_t>(own.tensor)].name);
   }
 
-  Result<Tiling> tile(const std::vector<Rows>& rows) const {
+  Result<Tiling> tile(const std::vector<RowBlocks>& rows) const {
     Grouped grouped = LATHE_TRY(prepare_grouped(workload_, target_, rows));
     Tiling tiling;
     tiling.prepared = std::move(grouped.prepared);
