@@ -16,7 +16,7 @@ using ir::SizeId;
 using ir::Sizes;
 
 // weight * [0, extent): what loops inside contribute to a row.
-struct Part {
+struct Reach {
   SizeId weight;
   SizeId extent;
 };
@@ -48,7 +48,7 @@ bool contains_all(const std::vector<LoopDigit>& digits, const BlockIter& limit) 
 // guard. The guard stands for the loop that was split, so this puts the pieces of a split together
 // again.
 bool take_limited(Nest& nest, std::vector<LoopDigit>& digits, const BlockIter& limit,
-                  std::vector<Part>& parts) {
+                  std::vector<Reach>& parts) {
   if (!contains_all(digits, limit)) return false;
   const auto in_digits = [&](const LoopDigit& wanted) {
     return std::ranges::find_if(digits, [&](const LoopDigit& d) {
@@ -67,9 +67,9 @@ bool take_limited(Nest& nest, std::vector<LoopDigit>& digits, const BlockIter& l
 }
 
 // What an iterator's inner digits contribute, before scaling.
-std::vector<Part> inner_parts(Nest& nest, BlockId block, const BlockIter& iter,
-                              std::vector<LoopDigit> inner) {
-  std::vector<Part> parts;
+std::vector<Reach> inner_parts(Nest& nest, BlockId block, const BlockIter& iter,
+                               std::vector<LoopDigit> inner) {
+  std::vector<Reach> parts;
   std::vector<const BlockIter*> limits;
   for (const BlockIter& limit : nest.blocks[block].iters)
     if (limit.guard && &limit != &iter) limits.push_back(&limit);
@@ -81,8 +81,8 @@ std::vector<Part> inner_parts(Nest& nest, BlockId block, const BlockIter& iter,
 }
 
 // 16 * [0, v) + 1 * [0, 16) is 1 * [0, 16 * v).
-void merge_parts(Sizes& sizes, std::vector<Part>& parts) {
-  std::erase_if(parts, [&](const Part& p) { return is_one(sizes, p.extent); });
+void merge_parts(Sizes& sizes, std::vector<Reach>& parts) {
+  std::erase_if(parts, [&](const Reach& p) { return is_one(sizes, p.extent); });
   for (bool merged = true; merged;) {
     merged = false;
     for (std::size_t a = 0; a < parts.size() && !merged; ++a)
@@ -109,7 +109,7 @@ class SpanBuilder {
     span_.dense =
         dense_ && (parts_.empty() || (parts_.size() == 1 && is_one(sizes(), parts_[0].weight)));
     span_.extent = sizes().constant(1);
-    for (const Part& p : parts_)
+    for (const Reach& p : parts_)
       span_.extent = sizes().add(span_.extent, sizes().mul(p.weight, minus_one(sizes(), p.extent)));
     std::ranges::sort(span_.start, {},
                       [](const LoopDigit& d) { return std::tuple(d.loop, d.div, d.mod); });
@@ -135,14 +135,14 @@ class SpanBuilder {
     }
     const bool whole =
         inner.size() == iter.digits.size() && iter.offset == SizeId::kNone && !inner.empty();
-    std::vector<Part> parts = inner_parts(nest_, block_, iter, std::move(inner));
+    std::vector<Reach> parts = inner_parts(nest_, block_, iter, std::move(inner));
     if (whole) cut_at_domain(iter, parts);
-    for (const Part& part : parts) add_part(part, factor);
+    for (const Reach& part : parts) add_part(part, factor);
   }
 
   // All loops of the iterator are inside, so it stays in its domain, of which it may reach only a
   // part.
-  void cut_at_domain(const BlockIter& iter, std::vector<Part>& parts) {
+  void cut_at_domain(const BlockIter& iter, std::vector<Reach>& parts) {
     const SizeId one = sizes().constant(1);
     merge_parts(sizes(), parts);
     SizeId reached = one;
@@ -154,7 +154,7 @@ class SpanBuilder {
   }
 
   // Gives a part a positive weight. What a negative one reaches below goes into the offset.
-  void add_part(Part part, SizeId factor) {
+  void add_part(Reach part, SizeId factor) {
     part.weight = sizes().mul(part.weight, factor);
     if (sizes().is_negative(part.weight)) {
       span_.offset =
@@ -181,7 +181,7 @@ class SpanBuilder {
   BlockId block_;
   LoopId loop_;
   Span span_;
-  std::vector<Part> parts_;
+  std::vector<Reach> parts_;
   bool dense_ = true;
 };
 
@@ -240,16 +240,16 @@ Box box_read(Nest& nest, ir::BufferId buffer, LoopId loop) {
 
 namespace {
 
-std::vector<Part> parts_of(Nest& nest, const std::vector<LoopDigit>& digits) {
-  std::vector<Part> parts;
+std::vector<Reach> parts_of(Nest& nest, const std::vector<LoopDigit>& digits) {
+  std::vector<Reach> parts;
   for (const LoopDigit& digit : digits) parts.push_back({digit.weight, count_of(nest, digit)});
   merge_parts(nest.sizes, parts);
   return parts;
 }
 
-SizeId reach_of(Sizes& sizes, const std::vector<Part>& parts) {
+SizeId reach_of(Sizes& sizes, const std::vector<Reach>& parts) {
   SizeId reach = sizes.constant(1);
-  for (const Part& p : parts)
+  for (const Reach& p : parts)
     reach = sizes.add(reach, sizes.mul(p.weight, minus_one(sizes, p.extent)));
   return reach;
 }
@@ -262,7 +262,7 @@ SizeId reach_of(Nest& nest, const std::vector<LoopDigit>& digits) {
 
 bool stays_below(Nest& nest, const std::vector<LoopDigit>& digits, SizeId extent) {
   Sizes& sizes = nest.sizes;
-  const std::vector<Part> parts = parts_of(nest, digits);
+  const std::vector<Reach> parts = parts_of(nest, digits);
   if (parts.size() == 1)
     return sizes.at_least(sizes.ceildiv(extent, parts[0].weight), parts[0].extent);
   return sizes.at_least(extent, reach_of(sizes, parts));
