@@ -99,14 +99,13 @@ void Machine::store(int id, std::int64_t index, Cell value, Poison poison) {
       static_cast<std::size_t>(buffer_base[static_cast<std::size_t>(id)] + index * bytes);
   std::byte fresh[8];
   write_cell(b.dtype, fresh, value);
-  const bool same = std::memcmp(fresh, &area.bytes[begin], static_cast<std::size_t>(bytes)) == 0;
   for (std::size_t g = begin / area.granule; g < (begin + bytes + area.granule - 1) / area.granule;
        ++g) {
     Origin& t = area.origins[g];
     const bool other =
         loop_epoch != 0 && area.shared && t.writer >= loop_epoch && t.writer != epoch;
     const bool proper = poison == 0 && t.poison == 0;
-    if (other && proper && (!same || t.buffer != id))
+    if (other && proper)
       throw Fault{fmt::format(
           "a store to {} at {}, which another iteration of the parallel loop also writes", b.name,
           index)};

@@ -28,6 +28,11 @@ using Box = std::vector<Span>;
 Span span_of(ir::Nest& nest, ir::BlockId block, const ir::Affine& row, ir::LoopId loop);
 Box box_of(ir::Nest& nest, ir::BlockId block, const std::vector<ir::Affine>& rows, ir::LoopId loop);
 
+// True if two iterations of the loop, with those around it alike, may let the block write one
+// element of what outlives them, be it the same value: those of a loop whose iterations run at the
+// same time must not. True, too, where nothing is proven, as of some sizes that are open.
+bool writes_twice(ir::Nest& nest, ir::BlockId block, ir::LoopId loop);
+
 bool same_start(const Span& a, const Span& b);
 
 // The smallest span around both, if they start together except for an offset; else `whole`.

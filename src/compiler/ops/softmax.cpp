@@ -1,4 +1,4 @@
-#include "compiler/ops/indices.h"
+#include "compiler/ops/index_texts.h"
 #include "compiler/ops/rows.h"
 #include "compiler/ops/text.h"
 #include "compiler/te/types.h"
@@ -10,7 +10,7 @@ using Kind = Parameter::Kind;
 
 struct RowTexts {
   Dtype dtype;
-  Indices indices;
+  IndexTexts texts;
   std::string x, term, m;  // an element, a term of a reduction, the largest of the row
 
   bool narrow() const { return te::is_narrow(dtype); }
@@ -26,16 +26,16 @@ struct RowTexts {
 Result<RowTexts> row_texts_of(const Values& values) {
   const Dtype dtype = LATHE_TRY(float_of(values));
   const auto& shape = values.numbers("input");
-  Indices indices(shape, LATHE_TRY(values.axes("axes", shape)));
-  const std::string x = fmt::format("X[{}]", indices.whole()),
-                    term = fmt::format("X[{}]", indices.term()),
-                    m = fmt::format("m[{}]", indices.kept());
-  return RowTexts{dtype, std::move(indices), x, term, m};
+  IndexTexts texts(shape, LATHE_TRY(values.axes("axes", shape)));
+  const std::string x = fmt::format("X[{}]", texts.whole()),
+                    term = fmt::format("X[{}]", texts.term()),
+                    m = fmt::format("m[{}]", texts.kept());
+  return RowTexts{dtype, std::move(texts), x, term, m};
 }
 
 Result<std::vector<Algorithm>> build_softmax(const Values& values) {
   const RowTexts r = LATHE_TRY(row_texts_of(values));
-  const Indices& a = r.indices;
+  const IndexTexts& a = r.texts;
   return direct(parsed(
       "softmax",
       typed(shaped("X", a.shape()), r.dtype) + "\n" + r.wide("E", a.shape()) + r.output(a.shape()) +
@@ -45,7 +45,7 @@ Result<std::vector<Algorithm>> build_softmax(const Values& values) {
 
 Result<std::vector<Algorithm>> build_log_softmax(const Values& values) {
   const RowTexts r = LATHE_TRY(row_texts_of(values));
-  const Indices& a = r.indices;
+  const IndexTexts& a = r.texts;
   return direct(parsed(
       "log_softmax",
       typed(shaped("X", a.shape()), r.dtype) + "\n" + r.wide("D", a.shape()) + r.output(a.shape()) +
@@ -57,7 +57,7 @@ Result<std::vector<Algorithm>> build_log_softmax(const Values& values) {
 // An infinite maximum is not subtracted: infinity minus infinity would be NaN.
 Result<std::vector<Algorithm>> build_logsumexp(const Values& values) {
   const RowTexts r = LATHE_TRY(row_texts_of(values));
-  const Indices& a = r.indices;
+  const IndexTexts& a = r.texts;
   const bool keep = values.flag("keep-dims");
   return direct(parsed(
       "logsumexp", typed(shaped("X", a.shape()), r.dtype) + "\n" + r.wide("m", a.kept_shape()) +

@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include "compiler/analysis/box.h"
 #include "compiler/analysis/dependence.h"
 #include "compiler/schedule/edit.h"
 
@@ -26,11 +27,11 @@ bool run_as_one(const ir::Nest& nest, LoopId outer, LoopId inner, LoopId loop) {
   return true;
 }
 
-StepResult<void> check_concurrent(const ir::Nest& nest, LoopId loop, LoopKind kind) {
-  const std::string& name = nest.loops[loop].name;
+StepResult<void> check_concurrent(ir::Nest& nest, LoopId loop, LoopKind kind) {
+  const std::string name = nest.loops[loop].name;
   for (const ir::BlockId id : nest.blocks_in(loop)) {
     if (nest.is_reduction_loop(id, loop)) return refuse(Refusal::kReductionInParallel, name);
-    if (analysis::repeats_writes(nest, id, loop)) return refuse(Refusal::kBreaksDependence, name);
+    if (analysis::writes_twice(nest, id, loop)) return refuse(Refusal::kBreaksDependence, name);
   }
   for (std::size_t i = 0; i < nest.loops.size(); ++i) {
     const auto other = static_cast<LoopId>(i);
