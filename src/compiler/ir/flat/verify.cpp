@@ -5,6 +5,7 @@
 #include "compiler/ir/flat/flat.h"
 #include "compiler/ir/flat/rewrite.h"
 #include "compiler/ir/flat/verify_buffers.h"
+#include "compiler/ir/flat/verify_groups.h"
 
 namespace lathe::flat {
 namespace {
@@ -28,6 +29,7 @@ class Verifier {
   Verifier(const Program& program, bool preparing)
       : program_(program),
         preparing_(preparing),
+        differing_(program.vars.size()),
         visible_(program.vars.size()),
         defined_(program.vars.size()),
         written_(program.regs.size()) {}
@@ -42,12 +44,14 @@ class Verifier {
  private:
   // Its points are iterations that run at the same time.
   void enter(const Grid& grid) {
+    grid_ = &grid;
     for (const auto* directions : {&grid.groups, &grid.items})
       for (const Axis& axis : *directions) {
         if (axis.count < 1) return refuse("a grid without points");
         if (axis.var < 0 && axis.count > 1) return refuse("a grid without a variable");
         if (axis.var >= 0 && !define(axis.var)) return;
         in_parallel_ = in_parallel_ || axis.var >= 0;
+        if (axis.var >= 0 && directions == &grid.items) differing_.set(axis.var, true);
       }
   }
   template <class... Args>
@@ -177,11 +181,11 @@ class Verifier {
   void check(const Load& n, const Expr& e) {
     if (!access(n.buffer, n.index, e->type, n.mask, &e)) return;
     const Buffer& b = buffer(n.buffer);
-    if (!preparing_) return;
-    const bool known =
-        b.scope != Scope::kOutput &&
-        (b.scope != Scope::kInput || program_.inputs[static_cast<std::size_t>(b.slot)].constant);
-    require(known, e, "prepare reads {}, which is not constant", b.name);
+    if (preparing_) require(is_constant(b), e, "prepare reads {}, which is not constant", b.name);
+  }
+  bool is_constant(const Buffer& b) const {
+    return b.scope != Scope::kOutput &&
+           (b.scope != Scope::kInput || program_.inputs[static_cast<std::size_t>(b.slot)].constant);
   }
   void check(const RegRead& n, const Expr& e) {
     if (!require(has_reg(n.reg), e, "register {} does not exist", n.reg)) return;
@@ -200,6 +204,8 @@ class Verifier {
       return false;
     }
     const Buffer& b = buffer(id);
+    if (b.scope == Scope::kGroup && !grid_->has_items())
+      refuse("{} {}, the memory of a group, where no group has items", what, b.name);
     if (b.dtype != type.dtype)
       refuse("{} {} to {}, which holds {}", what, described(type), b.name, name_of(b.dtype));
     const Type i = index->type;
@@ -245,7 +251,11 @@ class Verifier {
     expression(n.begin), expression(n.end);
     if (!fault_.empty()) return;
     if (!define_loop(n)) return;
+    const bool differs = differing_.of(n.begin) || differing_.of(n.end);
+    differing_.set(n.var, differs);
+    divergent_ += differs ? 1 : 0;
     serial_body(n.body);
+    divergent_ -= differs ? 1 : 0;
     visible_[static_cast<std::size_t>(n.var)] = 0;
   }
   void check(const Region& n) {
@@ -283,6 +293,8 @@ class Verifier {
     if (!s) return;
     if (const auto* w = std::get_if<RegWrite>(&s->value); w != nullptr && has_reg(w->reg))
       written_[static_cast<std::size_t>(w->reg)] = 1;
+    if (const auto* w = std::get_if<Exchange>(&s->value); w != nullptr && has_reg(w->reg))
+      written_[static_cast<std::size_t>(w->reg)] = 1;
     each_part(*s, [](const Expr&) {}, [&](const Stmt& inner) { mark_writes(inner); });
   }
   void check(const If& n) {
@@ -290,15 +302,20 @@ class Verifier {
     if (!fault_.empty()) return;
     if (n.condition->type != Type{Dtype::kBool, 1})
       return refuse("an if on a condition of type {}", described(n.condition->type));
+    const bool differs = differing_.of(n.condition);
+    divergent_ += differs ? 1 : 0;
     scoped(n.then);
     if (n.otherwise) scoped(n.otherwise);
+    divergent_ -= differs ? 1 : 0;
   }
   void check(const Let& n) {
     expression(n.value);
     if (!fault_.empty()) return;
     if (n.value->type != Type{Dtype::kI64, 1})
       return refuse("a let of type {}", described(n.value->type));
-    if (define(n.var)) scope_.push_back(n.var);
+    if (!define(n.var)) return;
+    differing_.set(n.var, differing_.of(n.value));
+    scope_.push_back(n.var);
   }
   void check(const Store& n) {
     expression(n.index), expression(n.value);
@@ -313,16 +330,51 @@ class Verifier {
   }
   void check(const RegWrite& n) {
     expression(n.value);
-    if (!fault_.empty()) return;
-    if (!has_reg(n.reg)) return refuse("register {} does not exist", n.reg);
-    if (n.value->type != reg_type(n.reg))
-      return refuse("register {} holds {}, not {}", n.reg, described(reg_type(n.reg)),
-                    described(n.value->type));
-    written_[static_cast<std::size_t>(n.reg)] = 1;
+    if (fault_.empty()) check_written(n.reg, n.value->type);
+  }
+  void check_written(int reg, Type type) {
+    if (!has_reg(reg)) return refuse("register {} does not exist", reg);
+    if (type != reg_type(reg))
+      return refuse("register {} holds {}, not {}", reg, described(reg_type(reg)), described(type));
+    written_[static_cast<std::size_t>(reg)] = 1;
   }
   void check(const PrefetchAt& n) {
     expression(n.index);
     if (fault_.empty()) access(n.buffer, n.index, {buffer_dtype(n.buffer), 1}, nullptr, nullptr);
+  }
+
+  // What the items of a group do together.
+  bool has_group(const char* what) {
+    if (!grid_->has_items()) refuse("{} where no group has items", what);
+    return fault_.empty();
+  }
+  bool all_items_come(const char* what) {
+    if (has_group(what) && divergent_ > 0) refuse("{} where not all items of a group come", what);
+    return fault_.empty();
+  }
+  void check(const Barrier&) { all_items_come("a barrier"); }
+  void check(const AsyncCopy& n) {
+    expression(n.to_index), expression(n.from_index);
+    if (n.condition) expression(n.condition);
+    const Type type{buffer_dtype(n.from), n.lanes};
+    if (!fault_.empty() || !has_group("an asynchronous copy") ||
+        !access(n.to, n.to_index, type, nullptr, nullptr) ||
+        !access(n.from, n.from_index, type, nullptr, nullptr))
+      return;
+    fault_ = fault_of(program_, n);
+    if (preparing_ && !is_constant(buffer(n.from)))
+      refuse("prepare copies from {}, which is not constant", buffer(n.from).name);
+  }
+  void check(const CommitCopies&) { has_group("a batch of copies"); }
+  void check(const AwaitCopies& n) {
+    if (has_group("a wait for copies") && n.pending < 0)
+      refuse("a wait for all but {} batches of copies", n.pending);
+  }
+  void check(const Exchange& n) {
+    expression(n.value);
+    if (!fault_.empty() || !all_items_come("an exchange")) return;
+    fault_ = fault_of(*grid_, n);
+    if (fault_.empty()) check_written(n.reg, n.value->type);
   }
 
   bool has_reg(int reg) const { return reg >= 0 && reg < static_cast<int>(program_.regs.size()); }
@@ -335,7 +387,10 @@ class Verifier {
 
   const Program& program_;
   const bool preparing_;
+  const Grid* grid_ = nullptr;
   bool in_parallel_ = false;
+  int divergent_ = 0;  // loops and branches around that differ among the items of a group
+  Differing differing_;
   // Visible_ and defined_ have an entry for each variable, written_ one for each register.
   std::vector<char> visible_, defined_, written_;
   std::vector<int> scope_;                   // lets that are visible now
