@@ -31,6 +31,11 @@ struct Abilities {
   bool scaling = false;   // x * 2^n, also where 2^n is no normal number
   // Of a warp: products of tiles of matrices in f32, of factors rounded to TF32.
   bool tf32_tiles = false;
+  // Of the items of a group: memory that all of them see, and barriers; copies into it that go on
+  // while an item computes; values that the items of a warp exchange.
+  bool group_memory = false;
+  bool async_copies = false;
+  bool exchanges = false;
 };
 
 // What a processor's programs are generated for.
@@ -73,7 +78,9 @@ struct OpenClTarget {
   // See Target.
   bool is_host() const { return name == "host"; }
   const char* lacking_on(const OpenClTarget& machine) const;
-  Abilities abilities() const { return {.rounding = true, .f16 = fp16, .scaling = false}; }
+  Abilities abilities() const {
+    return {.rounding = true, .f16 = fp16, .scaling = false, .group_memory = true};
+  }
 };
 
 // The order of the alternatives below.
