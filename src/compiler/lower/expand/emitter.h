@@ -43,7 +43,7 @@ class Emitter {
   flat::Program run_on_grids();
   std::vector<LoopId> bound_loops_of(const ir::Item& item) const;
   void check_all_hold(const std::vector<BlockId>& blocks, const std::vector<LoopId>& loops) const;
-  void check_writes(BlockId id, const std::vector<LoopId>& bound) const;
+  void check_writes(BlockId id, const std::vector<LoopId>& around) const;
   flat::Grid grid_of(const std::vector<LoopId>& loops);
   void emit_bound(LoopId loop);
   void emit_bound_to(LoopId loop, int var);

@@ -163,9 +163,14 @@ bool tells_iterations(const Plan& plan, BlockId id, LoopId loop) {
 }  // namespace
 
 // Steps let a loop repeat what another iteration writes alike; at the same time they must not.
-void Emitter::check_writes(BlockId id, const std::vector<LoopId>& bound) const {
+void Emitter::check_writes(BlockId id, const std::vector<LoopId>& around) const {
   const ir::Block& block = nest_.blocks[id];
   if (!plan_.blocks[id].live || is_private(block.writes)) return;
+  // Memory of a group is another one in each iteration of the loop where it lives.
+  std::vector<LoopId> bound = around;
+  if (plan_.is_of_group(block.writes))
+    std::erase_if(bound,
+                  [&](LoopId l) { return !plan_.inside(l, nest_.buffers[block.writes].at); });
   const bool told =
       std::ranges::all_of(bound, [&](LoopId loop) { return tells_iterations(plan_, id, loop); });
   const bool apart = std::ranges::all_of(block.index, [&](const ir::Affine& row) {
