@@ -47,7 +47,7 @@ void Emitter::check_group(const std::vector<BlockId>& blocks,
     }
     if (plan_.is_of_group(written)) check_filled(id);
     for (const BlockId reader : blocks)
-      if (reader != id) check_reader(id, reader);
+      if (reader != id) check_reader(id, reader, loops);
   }
 }
 
@@ -78,7 +78,8 @@ void Emitter::check_filled(BlockId id) const {
 
 // What an item keeps for itself, or leaves in memory that all groups see, it must read itself:
 // items meet for memory of the group alone.
-void Emitter::check_reader(BlockId writer, BlockId reader) const {
+void Emitter::check_reader(BlockId writer, BlockId reader,
+                           const std::vector<LoopId>& loops) const {
   const BufferId buffer = nest_.blocks[writer].writes;
   if (plan_.is_of_group(buffer) || !plan_.blocks[writer].live || !plan_.blocks[reader].live) return;
   const auto reads = ir::reads_of(nest_.blocks[reader].body);
@@ -95,6 +96,16 @@ void Emitter::check_reader(BlockId writer, BlockId reader) const {
   } else {
     std::ranges::sort(wrote), std::ranges::sort(needs);
     same = wrote == needs;
+    // One item writes what no loop shares out, but each computes what it keeps for itself.
+    const auto is_shared_out = [&](LoopId l) {
+      return !ir::is_of_items(nest_.loops[l].kind) ||
+             std::ranges::any_of(wrote, [&](LoopId own) {
+               const ir::LoopKind kind = nest_.loops[own].kind;
+               return kind == nest_.loops[l].kind || kind == ir::LoopKind::kItems;
+             });
+    };
+    if (is_private(nest_.blocks[reader].writes))
+      same = same && std::ranges::all_of(loops, is_shared_out);
   }
   if (!same)
     refuse(ErrorKind::kUnsupported,

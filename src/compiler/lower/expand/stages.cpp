@@ -70,7 +70,7 @@ bool BlockEmitter::emit_copy(const Instance& at) {
 bool Emitter::emit_staged(LoopId loop) {
   const int stages = plan_.stages_of(loop);
   if (stages == 1 || place_.init_of || nest_.loops[loop].kind != ir::LoopKind::kSerial ||
-      plan_.has_fused_digit(loop))
+      plan_.has_fused_digit(loop) || copies_own_work(loop))
     return false;
   const std::int64_t count = sized_.extent(loop), ahead = std::min<std::int64_t>(stages - 1, count);
   const auto at = [&](std::int64_t step) {
@@ -141,6 +141,20 @@ void Emitter::emit_staged_body(LoopId loop, int var, std::int64_t ahead) {
   to_now();
   emit_work(loop);
   code_.out->insert(code_.out->end(), stores.begin(), stores.end());
+}
+
+// True if something is copied that the loop itself makes: it is there when its turn comes, not
+// before.
+bool Emitter::copies_own_work(LoopId loop) const {
+  const auto& blocks = plan_.blocks_in[loop];
+  return std::ranges::any_of(blocks, [&](BlockId id) {
+    const auto reads = ir::reads_of(nest_.blocks[id].body);
+    return nest_.buffers[nest_.blocks[id].writes].stages > 1 &&
+           std::ranges::any_of(reads, [&](const ir::Read* read) {
+             return std::ranges::any_of(
+                 blocks, [&](BlockId w) { return nest_.blocks[w].writes == read->tensor; });
+           });
+  });
 }
 
 // Loads what the fills copy into registers; `stores` brings it to its place. False, and nothing
