@@ -97,7 +97,8 @@ void merge_parts(Sizes& sizes, std::vector<Extension>& parts) {
 
 class SpanBuilder {
  public:
-  SpanBuilder(Nest& nest, BlockId block, LoopId loop) : nest_(nest), block_(block), loop_(loop) {}
+  SpanBuilder(Nest& nest, BlockId block, LoopId loop, std::span<const LoopId> relaxed)
+      : nest_(nest), block_(block), loop_(loop), relaxed_(relaxed) {}
 
   Span build(const ir::Affine& row) {
     collect_parts(row);
@@ -142,13 +143,18 @@ class SpanBuilder {
     merge_parts(sizes(), parts_);
   }
 
+  bool is_inner(LoopId loop) const {
+    return is_strictly_inside(nest_, loop, loop_) ||
+           std::ranges::find(relaxed_, loop) != relaxed_.end();
+  }
+
   void add(const BlockIter& iter, std::int64_t coef) {
     const SizeId factor = sizes().constant(coef);
     if (iter.offset != SizeId::kNone)
       span_.offset = sizes().add(span_.offset, sizes().mul(factor, iter.offset));
     std::vector<LoopDigit> inner;
     for (const LoopDigit& digit : iter.digits) {
-      if (is_strictly_inside(nest_, digit.loop, loop_)) {
+      if (is_inner(digit.loop)) {
         inner.push_back(digit);
       } else {
         span_.start.push_back(digit);
@@ -202,6 +208,7 @@ class SpanBuilder {
   Nest& nest_;
   BlockId block_;
   LoopId loop_;
+  std::span<const LoopId> relaxed_;
   Span span_;
   std::vector<Extension> parts_;
   bool dense_ = true;
@@ -209,13 +216,15 @@ class SpanBuilder {
 
 }  // namespace
 
-Span span_of(Nest& nest, BlockId block, const ir::Affine& row, LoopId loop) {
-  return SpanBuilder(nest, block, loop).build(row);
+Span span_of(Nest& nest, BlockId block, const ir::Affine& row, LoopId loop,
+             std::span<const LoopId> relaxed) {
+  return SpanBuilder(nest, block, loop, relaxed).build(row);
 }
 
-Box box_of(Nest& nest, BlockId block, const std::vector<ir::Affine>& rows, LoopId loop) {
+Box box_of(Nest& nest, BlockId block, const std::vector<ir::Affine>& rows, LoopId loop,
+           std::span<const LoopId> relaxed) {
   Box box;
-  for (const ir::Affine& row : rows) box.push_back(span_of(nest, block, row, loop));
+  for (const ir::Affine& row : rows) box.push_back(span_of(nest, block, row, loop, relaxed));
   return box;
 }
 
@@ -253,7 +262,7 @@ bool writes_twice(Nest& nest, BlockId id, LoopId loop) {
     for (LoopDigit& d : own)
       if (nest.sizes.is_negative(d.weight)) d.weight = negated(nest.sizes, d.weight);
     const bool tells = (own.size() == 1 && nest.sizes.at_least(own[0].weight, span.extent)) ||
-                       SpanBuilder(nest, id, nest.loops[loop].parent).tells_iterations(row);
+                       SpanBuilder(nest, id, nest.loops[loop].parent, {}).tells_iterations(row);
     if (tells) told.insert(told.end(), own.begin(), own.end());
   }
   return !tell_all(nest, loop, std::move(told));
@@ -280,13 +289,13 @@ Span united(Sizes& sizes, const Span& a, const Span& b, const Span& whole) {
   return out;
 }
 
-Box box_read(Nest& nest, ir::BufferId buffer, LoopId loop) {
+Box box_read(Nest& nest, ir::BufferId buffer, LoopId loop, std::span<const LoopId> relaxed) {
   Box box, whole;
   for (const bool final : {false, true}) {
     for (const BlockId block : nest.blocks_in(loop)) {
       for (const ir::Read* read : ir::reads_of(nest.blocks[block].body)) {
         if (read->tensor != buffer) continue;
-        const Box one = box_of(nest, block, read->index, final ? loop : ir::kRoot);
+        const Box one = box_of(nest, block, read->index, final ? loop : ir::kRoot, relaxed);
         Box& sum = final ? box : whole;
         if (sum.empty()) {
           sum = one;

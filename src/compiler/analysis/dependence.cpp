@@ -34,6 +34,12 @@ std::vector<BlockId> writers_of(const Nest& nest, BufferId buffer, LoopId loop) 
   return out;
 }
 
+std::vector<LoopId> item_loops_around(const Nest& nest, LoopId loop) {
+  std::vector<LoopId> out = nest.path_to(loop);
+  std::erase_if(out, [&](LoopId l) { return !ir::is_of_items(nest.loops[l].kind); });
+  return out;
+}
+
 bool is_driven_by(const ir::Block& block, LoopId loop) {
   return std::ranges::any_of(block.iters, [&](const ir::BlockIter& iter) {
     return std::ranges::find(iter.digits, loop, &ir::LoopDigit::loop) != iter.digits.end();

@@ -18,6 +18,10 @@ std::vector<ir::BlockId> readers_of(const ir::Nest& nest, ir::BufferId buffer,
 std::vector<ir::BlockId> writers_of(const ir::Nest& nest, ir::BufferId buffer,
                                     ir::LoopId loop = ir::kRoot);
 
+// The loops that are shared out among the items of a group: `loop`, if it is one, and those around
+// it, outermost first.
+std::vector<ir::LoopId> item_loops_around(const ir::Nest& nest, ir::LoopId loop);
+
 // True if an iterator of the block has a digit of the loop.
 bool is_driven_by(const ir::Block& block, ir::LoopId loop);
 

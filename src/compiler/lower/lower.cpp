@@ -10,7 +10,9 @@ namespace {
 std::optional<Grids> grids_of(const Target& target) {
   constexpr int kMostLanes = 16;  // OpenCL C has no wider vectors
   if (target.kind() != DeviceKind::kOpenCl) return {};
-  return Grids{.most_items = target.as_opencl().group_items, .most_lanes = kMostLanes};
+  return Grids{.most_items = target.as_opencl().group_items,
+               .most_lanes = kMostLanes,
+               .group_bytes = target.as_opencl().local_bytes};
 }
 
 }  // namespace
