@@ -17,6 +17,7 @@
 #include "support/special_values.h"
 #include "unit/codegen/harness.h"
 #include "unit/interp/random_flat.h"
+#include "unit/interp/random_groups.h"
 
 namespace lathe {
 namespace {
@@ -114,6 +115,25 @@ TEST(CudaRandom, FlatPrograms) {
     ASSERT_TRUE(got) << "seed " << seed << ": " << got.error().text() << "\n" << *ir;
     EXPECT_EQ(testing::difference(*p, *want, *got, 4), "") << "seed " << seed << "\n"
                                                            << print(*p) << *ir;
+  }
+}
+
+// Barriers, copies, exchanges and shared memory, whatever the order of the threads between them.
+TEST(CudaRandom, ProgramsOfGroups) {
+  for (std::uint64_t seed = 1; seed <= rounds(60); ++seed) {
+    const bool old = seed % 4 == 0;
+    const auto g = testing::random_groups(seed, {.copies = !old});
+    const Target target = card(old ? "sm_75" : "sm_80");
+    const auto image = codegen::cuda_image(g.program, target.as_cuda());
+    ASSERT_TRUE(image) << image.error().text() << "\n" << print(g.program);
+    const auto ir = codegen::cuda_ir(g.program, target);
+    ASSERT_TRUE(ir) << ir.error().text();
+    const auto got = testing::run_on_host(*ir, *image, g.inputs, seed);
+    ASSERT_TRUE(got) << "seed " << seed << ": " << got.error().text() << "\n" << *ir;
+    for (std::size_t o = 0; o < got->size(); ++o)
+      ASSERT_EQ(interp::from_storage(g.program.outputs[o], (*got)[o]), g.want[o])
+          << "seed " << seed << "\n"
+          << print(g.program) << *ir;
   }
 }
 
