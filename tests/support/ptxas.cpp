@@ -44,19 +44,19 @@ std::vector<AssembledKernel> kernels_in(const std::string& report) {
 
 Result<std::vector<AssembledKernel>> assemble(const std::string& ptx,
                                               const std::string& architecture) {
+  const std::string assembler = LATHE_PTXAS;
+  if (assembler.empty())
+    return fail(ErrorKind::kNotFound,
+                "ptxas was not there when CMake looked, so no PTX is assembled; scripts/install "
+                "--ptxas brings it, and scripts/test --without-ptxas leaves out what needs it");
   const test::TemporaryFolder folder;
   std::ofstream(folder.at("in.ptx")) << ptx;
-  const auto done = run_to_end({LATHE_PTXAS, "-v", "-arch=" + architecture, folder.at("in.ptx"),
-                                "-o", folder.at("out.cubin")},
-                               folder.at("report"));
-  if (!done)
-    return fail(ErrorKind::kNotFound,
-                "ptxas is not there, so PTX is not assembled; scripts/install --ptxas brings it, "
-                "and scripts/test --without-ptxas leaves out what needs it ({})",
-                done.error().message);
-  if (done->status != 0)
-    return fail(ErrorKind::kBuild, "ptxas refuses the PTX:\n{}", done->errors);
-  return kernels_in(done->errors);
+  const auto done = LATHE_TRY(run_to_end({assembler, "-v", "-arch=" + architecture,
+                                          folder.at("in.ptx"), "-o", folder.at("out.cubin")},
+                                         folder.at("report")));
+  if (done.status != 0)
+    return fail(ErrorKind::kBuild, "ptxas refuses the PTX:\n{}", done.errors);
+  return kernels_in(done.errors);
 }
 
 }  // namespace lathe::testing

@@ -88,7 +88,7 @@ TEST(CudaPtx, IndicesHave32BitsWhereTheTensorsAreSmallEnough) {
                                              card("sm_80")),
                                      card("sm_80"))
                                 .ptx;
-  EXPECT_NE(large.find("mul.wide.u32"), std::string::npos) << large;
+  EXPECT_NE(large.find("mul.wide.s32"), std::string::npos) << large;
 }
 
 TEST(CudaPtx, GridsOfMoreThan65535AlongYAndZAreLaunchedAlongX) {
