@@ -63,7 +63,7 @@ TEST(CudaTarget, UnknownNamesAreAnsweredWithKnownOnes) {
             std::string::npos);
   EXPECT_NE(refusal_of_card("cuda:H300").find("unknown card \"H300\"; known are T4, A100"),
             std::string::npos);
-  EXPECT_NE(refusal_of_card("cuda:H10").find("did you mean H100?"), std::string::npos);
+  EXPECT_NE(refusal_of_card("cuda:RTX4080").find("did you mean RTX4090?"), std::string::npos);
   EXPECT_EQ(resolved_card("cuda:/none/such.json").error().place, "/none/such.json");
 }
 
