@@ -56,10 +56,10 @@ Core core_of_cpu(const CpuTarget& cpu, const CpuFingerprint& own) {
 }
 
 // One item: devices do not tell more.
-Core core_of_item(const OpenClTarget& device) {
+Core core_of_item(const Target& device) {
   constexpr int kRegisters = 64, kElement = 4;
   Core m;
-  m.vector_bytes = kElement * std::max(1, device.vector_width);
+  m.vector_bytes = kElement * device.lanes(kElement);
   m.registers = kRegisters;
   return m;
 }
@@ -67,11 +67,8 @@ Core core_of_item(const OpenClTarget& device) {
 }  // namespace
 
 Core core_of(const Target& target, const Fingerprint& fingerprint) {
-  switch (target.kind()) {
-    case DeviceKind::kCpu: return core_of_cpu(target.as_cpu(), fingerprint.as_cpu());
-    case DeviceKind::kOpenCl: return core_of_item(target.as_opencl());
-  }
-  LATHE_CHECK(false, "a kind of device has no core");
+  if (target.grids()) return core_of_item(target);
+  return core_of_cpu(target.as_cpu(), fingerprint.as_cpu());
 }
 
 AnalyticModel::AnalyticModel(const ir::Nest& nest, const Core& core) : core_(core) {
