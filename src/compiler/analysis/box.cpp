@@ -66,13 +66,24 @@ bool take_limited(Nest& nest, std::vector<LoopDigit>& digits, const BlockIter& l
   return true;
 }
 
+// True if the iterator is a view of a part of the result's: past its end the next part begins, so
+// it keeps iterations out as a guard does.
+bool is_view(const ir::Block& block, const BlockIter& iter) {
+  const auto number = static_cast<int>(&iter - block.iters.data());
+  return iter.kind == ir::IterKind::kSpatial &&
+         std::ranges::none_of(block.index,
+                              [&](const ir::Affine& row) { return row.coef_of(number) != 0; });
+}
+
 // What an iterator's inner digits contribute, before scaling.
-std::vector<Extension> inner_parts(Nest& nest, BlockId block, const BlockIter& iter,
-                                   std::vector<LoopDigit> inner) {
+std::vector<Extension> inner_parts(Nest& nest, BlockId id, const BlockIter& iter,
+                                   std::vector<LoopDigit> inner, bool heed_views) {
   std::vector<Extension> parts;
   std::vector<const BlockIter*> limits;
-  for (const BlockIter& limit : nest.blocks[block].iters)
-    if (limit.guard && &limit != &iter) limits.push_back(&limit);
+  const ir::Block& block = nest.blocks[id];
+  for (const BlockIter& limit : block.iters)
+    if (&limit != &iter && (limit.guard || (heed_views && is_view(block, limit))))
+      limits.push_back(&limit);
   std::ranges::stable_sort(limits, std::greater<>(),
                            [](const BlockIter* l) { return l->digits.size(); });
   for (const BlockIter* limit : limits) take_limited(nest, inner, *limit, parts);
@@ -116,6 +127,7 @@ class SpanBuilder {
   // True if the row has another value in each iteration of the loops inside: each part of its value
   // is in steps that the others together do not reach.
   bool tells_iterations(const ir::Affine& row) {
+    heed_views_ = true;
     collect_parts(row);
     while (!parts_.empty()) {
       const auto apart = std::ranges::find_if(parts_, [&](const Extension& part) {
@@ -163,7 +175,7 @@ class SpanBuilder {
     }
     const bool whole =
         inner.size() == iter.digits.size() && iter.offset == SizeId::kNone && !inner.empty();
-    std::vector<Extension> parts = inner_parts(nest_, block_, iter, std::move(inner));
+    std::vector<Extension> parts = inner_parts(nest_, block_, iter, std::move(inner), heed_views_);
     if (whole) cut_at_domain(iter, parts);
     for (const Extension& part : parts) add_part(part, factor);
   }
@@ -211,7 +223,7 @@ class SpanBuilder {
   std::span<const LoopId> relaxed_;
   Span span_;
   std::vector<Extension> parts_;
-  bool dense_ = true;
+  bool dense_ = true, heed_views_ = false;
 };
 
 }  // namespace
@@ -252,6 +264,8 @@ bool tell_all(Nest& nest, LoopId loop, std::vector<LoopDigit> digits) {
 bool writes_twice(Nest& nest, BlockId id, LoopId loop) {
   const LoopId at = nest.buffers[nest.blocks[id].writes].at;
   if (at != ir::kRoot && nest.is_inside({ir::Item::Kind::kLoop, at}, loop)) return false;
+  if (!is_driven_by(nest.blocks[id], loop)) return true;
+  if (nest.sizes.knob_count() > 0) return false;
   std::vector<LoopDigit> told;
   const std::vector<ir::Affine> index = nest.blocks[id].index;
   for (const ir::Affine& row : index) {
