@@ -26,6 +26,13 @@ std::int64_t at_most(const Values& values, std::int64_t most) {
   return best;
 }
 
+ItemStage stage_with_axes(const te::Workload& view, int stage) {
+  ItemStage out{&view, stage, {}};
+  const std::vector<Axes> axes = classify(view, stage);
+  if (!axes.empty()) out.axes = axes[0];
+  return out;
+}
+
 // Cuts the longest reduction of a stage with few results.
 void cut_sum(Prepared& prepared, const te::Workload& view, const te::Stage& stage) {
   double results = 1;
@@ -63,14 +70,7 @@ Prepared prepare_for_grid(const te::Workload& workload, bool in_parts) {
 
 ItemProgram::ItemProgram(Prepared prepared, const OpenClTarget& target)
     : prepared_(std::make_shared<const Prepared>(std::move(prepared))), target_(target) {
-  main_ = stage_with_axes(main_stage(prepared_->view));
-}
-
-ItemStage ItemProgram::stage_with_axes(int stage) const {
-  ItemStage out{&prepared_->view, stage, {}};
-  const std::vector<Axes> axes = classify(prepared_->view, stage);
-  if (!axes.empty()) out.axes = axes[0];
-  return out;
+  main_ = stage_with_axes(prepared_->view, main_stage(prepared_->view));
 }
 
 void ItemProgram::list_knobs(const std::string& prefix, std::vector<Knob>& knobs) {
@@ -161,13 +161,14 @@ ItemSizes ItemProgram::sizes_of_main(const std::vector<Knob>& knobs,
   return out;
 }
 
-ItemSizes ItemProgram::fixed_sizes(const ItemStage& stage, ir::Nest& nest) const {
+namespace {
+
+ItemSizes fixed_sizes(const ItemStage& stage, const OpenClTarget& target, ir::Nest& nest) {
   const std::int64_t along = stage.extent(stage.axes.vector);
-  const std::int64_t width =
-      at_most({1, 2, 4}, std::min<std::int64_t>(along, target_.vector_width));
+  const std::int64_t width = at_most({1, 2, 4}, std::min<std::int64_t>(along, target.vector_width));
   const auto number = [&](std::int64_t value) { return nest.sizes.constant(value); };
   const std::int64_t items =
-      std::min({(along + width - 1) / width, kItemsOfGroup, target_.group_items});
+      std::min({(along + width - 1) / width, kItemsOfGroup, target.group_items});
   return {width,
           number(1),
           number(1),
@@ -177,6 +178,22 @@ ItemSizes ItemProgram::fixed_sizes(const ItemStage& stage, ir::Nest& nest) const
           number(std::min<std::int64_t>(4, stage.extent(stage.axes.reduce)))};
 }
 
+}  // namespace
+
+void put_others_on_grid(const te::Workload& view, const OpenClTarget& target, ir::Nest& nest,
+                        schedule::Trace& trace, std::set<std::string>& placed) {
+  for (const bool reduce : {true, false})  // sums first: maps may follow them
+    for (int s = 0; std::cmp_less(s, view.stages.size()); ++s) {
+      const te::Stage& stage = view.stages[static_cast<std::size_t>(s)];
+      if ((stage.reduce != ir::ReduceOp::kNone) != reduce ||
+          placed.contains(view.tensors[static_cast<std::size_t>(stage.tensor)].name))
+        continue;
+      const ItemStage other = stage_with_axes(view, s);
+      if (other.axes.vector >= 0)  // else one item computes it
+        put_on_grid(other, fixed_sizes(other, target, nest), nest, trace, placed);
+    }
+}
+
 Result<Sketch> ItemProgram::build(const std::vector<Knob>& knobs,
                                   std::span<const std::int64_t> values) const {
   Sketch sketch{prepared_->nest, prepared_->steps};
@@ -184,17 +201,7 @@ Result<Sketch> ItemProgram::build(const std::vector<Knob>& knobs,
   try {
     put_on_grid(main_, sizes_of_main(knobs, values, sketch.nest), sketch.nest, sketch.trace,
                 placed);
-    const te::Workload& view = prepared_->view;
-    for (const bool reduce : {true, false})  // sums first: maps may follow them
-      for (int s = 0; std::cmp_less(s, view.stages.size()); ++s) {
-        const te::Stage& stage = view.stages[static_cast<std::size_t>(s)];
-        if ((stage.reduce != ir::ReduceOp::kNone) != reduce ||
-            placed.contains(view.tensors[static_cast<std::size_t>(stage.tensor)].name))
-          continue;
-        const ItemStage other = stage_with_axes(s);
-        if (other.axes.vector >= 0)  // else one item computes it
-          put_on_grid(other, fixed_sizes(other, sketch.nest), sketch.nest, sketch.trace, placed);
-      }
+    put_others_on_grid(prepared_->view, target_, sketch.nest, sketch.trace, placed);
   } catch (const StepRefused& refused) {
     return fail(ErrorKind::kIllegalSchedule, "{}", refused.error.text());
   }
