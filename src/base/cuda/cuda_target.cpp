@@ -36,7 +36,10 @@ Abilities CudaTarget::abilities() const {
 }
 
 std::optional<Grids> CudaTarget::grids() const {
-  return Grids{.most_items = block_threads, .most_lanes = kMostLanesOfCode};
+  return Grids{.most_items = block_threads,
+               .most_lanes = kMostLanesOfCode,
+               .group_bytes = block_bytes,
+               .copies = architecture >= kHasCopies};
 }
 
 Result<CudaTarget> parse_cuda_target(std::string_view text) {

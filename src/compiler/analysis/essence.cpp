@@ -229,6 +229,7 @@ ir::Nest Essence::nest(std::span<const std::int64_t> values) const {
   for (std::size_t b = 0; b < out.buffers.size(); ++b) {
     ir::Buffer& buffer = out.buffers[b];
     buffer.streaming = streams(answers, static_cast<ir::BufferId>(b));
+    if (buffer.at != ir::kRoot && gone[buffer.at] != 0) buffer.stages = 1;
     buffer.at = remaining(gone, buffer.at);
     for (SizeId& size : buffer.shape) fix(size);
     for (ir::LayoutDigit& digit : buffer.layout) fix(digit.weight);

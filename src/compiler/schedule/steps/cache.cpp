@@ -133,6 +133,11 @@ class Cacher {
     if (in_the_making && is_of_group()) return refuse(Refusal::kBreaksDependence, step_.buffer);
     std::vector<LoopId> relaxed;
     if (is_of_group()) relaxed = analysis::item_loops_around(nest_, loop_);
+    // Of a buffer that each item has for itself, others cannot read.
+    for (const LoopId l : relaxed)
+      if (original().scope != ir::Scope::kGroup && original().at != ir::kRoot &&
+          nest_.is_inside({ir::Item::Kind::kLoop, original().at}, l))
+        return refuse(Refusal::kBadScope, step_.name);
     const analysis::Box box = analysis::box_read(nest_, original_, loop_, relaxed);
     std::optional<double> pad;
     bool padded = false;
