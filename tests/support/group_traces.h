@@ -12,13 +12,21 @@ inline schedule::Annotate kind(const std::string& loop, ir::LoopKind kind) {
   return {.loop = loop, .kind = kind};
 }
 
-// How copies are shared out: along the axes of the items, in turns, in turns of vectors, or not.
-enum class Fill : std::uint8_t { kAxes, kTurns, kVectors, kOne };
+// How copies are shared out: along the axes of the items, along axes that are longer than what other
+// loops need, in turns, in turns of vectors, or not.
+enum class Fill : std::uint8_t { kAxes, kLongAxes, kTurns, kVectors, kOne };
+constexpr Fill kFills[] = {Fill::kAxes, Fill::kLongAxes, Fill::kTurns, Fill::kVectors, Fill::kOne};
 
 inline void add_fill(schedule::Trace& trace, const std::string& copy, Fill fill) {
   const auto d = [&](int i) { return copy + ".d" + std::to_string(i); };
   switch (fill) {
     case Fill::kAxes:
+      trace.push_back(schedule::Split{d(0), std::int64_t{4}, d(0) + ".o", d(0) + ".i"});
+      trace.push_back(kind(d(0) + ".i", ir::LoopKind::kThreadY));
+      trace.push_back(schedule::Split{d(1), std::int64_t{4}, d(1) + ".o", d(1) + ".i"});
+      trace.push_back(kind(d(1) + ".i", ir::LoopKind::kThreadX));
+      return;
+    case Fill::kLongAxes:
       trace.push_back(kind(d(0), ir::LoopKind::kThreadY));
       trace.push_back(schedule::Split{d(1), std::int64_t{4}, d(1) + ".o", d(1) + ".i"});
       trace.push_back(kind(d(1) + ".i", ir::LoopKind::kThreadX));

@@ -145,7 +145,7 @@ TEST_F(OpenClRandom, ProductsThroughTheMemoryOfGroups) {
   using testing::Fill;
   for (const auto& [m, k, n] : kSizes) {
     const std::string text = product_of(m, k, n);
-    for (const Fill fill : {Fill::kAxes, Fill::kTurns, Fill::kVectors, Fill::kOne})
+    for (const Fill fill : testing::kFills)
       for (const int stages : {1, 2, 3})
         EXPECT_EQ(difference_under(runner(), text, testing::staged_product(fill, stages)), "")
             << text << static_cast<int>(fill) << stages;

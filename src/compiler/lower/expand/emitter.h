@@ -56,7 +56,9 @@ class Emitter {
   void check_filled(BlockId id) const;
   void check_reader(BlockId writer, BlockId reader) const;
   void find_idle_axes(const ir::Item& item, const flat::Grid& grid);
-  bool emit_for_one_item(const ir::Item& item);
+  bool emit_for_some_items(const ir::Item& item);
+  flat::Expr tests_put_off(const std::vector<BlockId>& blocks);
+  flat::Expr test_of_first(const std::vector<BlockId>& blocks);
   flat::Expr item_number() const;
   void emit_in_turns(LoopId loop);
   void emit_turn(LoopId loop, flat::Expr value, Range range);
@@ -152,6 +154,12 @@ class Emitter {
   flat::Grid grid_;
   std::vector<unsigned> idle_axes_;
   unsigned first_items_ = 0;
+  // Tests whether a loop has an iteration for this item, made where no items meet inside.
+  struct PutOff {
+    LoopId loop;
+    flat::Expr inside;
+  };
+  std::vector<PutOff> put_off_;
   // Above 0 in code for an edge: it runs for few iterations and should stay small.
   int edges_ = 0;
   // In the code of iterations at edges so far, without that of the outermost one that is not

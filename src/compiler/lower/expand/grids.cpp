@@ -237,16 +237,19 @@ void Emitter::emit_bound(LoopId loop) {
   if (nest_.loops[loop].kind == ir::LoopKind::kItems) return emit_in_turns(loop);
   const std::int64_t count = sized_.extent(loop);
   if (place_.ranges[shared_[loop]].max < count) return emit_bound_to(loop, shared_[loop]);
-  // Other loops share the axis and have more iterations.
+  // Other loops share the axis and have more iterations. Where items meet inside, all of them come
+  // in, and the test is made further inside.
   const int own = new_var(nest_.loops[loop].name, {0, count - 1});
+  const flat::Expr inside =
+      flat::binary(flat::BinaryOp::kLt, flat::var(shared_[loop]), flat::int_imm(count));
+  const bool meet = plan_.items_meet_in(loop);
+  if (meet) put_off_.push_back({loop, inside});
   flat::Stmt body = code_.capture([&] {
     code_.out->push_back(flat::let(own, flat::var(shared_[loop])));
     emit_bound_to(loop, own);
   });
-  code_.out->push_back(
-      flat::if_then(flat::binary(flat::BinaryOp::kLt, flat::var(shared_[loop]),
-                                 flat::int_imm(count)),
-                    std::move(body)));
+  if (meet) put_off_.pop_back();
+  code_.out->push_back(meet ? body : flat::if_then(inside, body));
 }
 
 void Emitter::emit_bound_to(LoopId loop, int var) {

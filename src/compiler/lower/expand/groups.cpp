@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "compiler/lower/expand/emitter.h"
+#include "compiler/lower/expand/lanes.h"
 
 namespace lathe::lower {
 namespace {
@@ -120,29 +121,50 @@ void Emitter::find_idle_axes(const ir::Item& item, const flat::Grid& grid) {
   }
 }
 
-// Emits what one item does for all, or one of each row: false if all items do it, or some of it.
-bool Emitter::emit_for_one_item(const ir::Item& item) {
+// Of the axes along which only the first item does what these blocks do, here at last: a test for
+// that item; null: there are none.
+flat::Expr Emitter::test_of_first(const std::vector<BlockId>& blocks) {
+  unsigned idle = ~0U;
+  for (const BlockId id : blocks) idle &= idle_axes_[id];
+  idle &= ~first_items_;
+  flat::Expr is_first;
+  for (unsigned axis = 0; axis < kAxes; ++axis)
+    if ((idle >> axis & 1U) != 0)
+      is_first = both(is_first, flat::binary(flat::BinaryOp::kEq, flat::var(grid_.items[axis].var),
+                                             flat::int_imm(0)));
+  first_items_ |= idle;
+  return is_first;
+}
+
+// Takes out those tests that were put off and that hold for all of these blocks.
+flat::Expr Emitter::tests_put_off(const std::vector<BlockId>& blocks) {
+  flat::Expr all;
+  std::erase_if(put_off_, [&](const PutOff& test) {
+    const bool of_all = std::ranges::all_of(
+        blocks, [&](BlockId id) { return holds(plan_.bound_over(id), test.loop); });
+    if (of_all) all = both(all, test.inside);
+    return of_all;
+  });
+  return all;
+}
+
+// Emits what only some items of the group do: false if all do it.
+bool Emitter::emit_for_some_items(const ir::Item& item) {
   if (!plan_.grids || (item.kind == ir::Item::Kind::kLoop && plan_.items_meet_in(item.id)))
     return false;
   const auto blocks = item.kind == ir::Item::Kind::kBlock ? std::vector<BlockId>{item.id}
                                                           : place_.blocks_in_view(item.id);
-  unsigned idle = blocks.empty() ? 0 : ~0U;
-  for (const BlockId id : blocks) idle &= idle_axes_[id];
-  idle &= ~first_items_;
-  if (idle == 0) return false;
-  flat::Expr is_first;
-  for (unsigned axis = 0; axis < kAxes; ++axis) {
-    if ((idle >> axis & 1U) == 0) continue;
-    const flat::Expr test = flat::binary(flat::BinaryOp::kEq, flat::var(grid_.items[axis].var),
-                                         flat::int_imm(0));
-    is_first = is_first ? flat::binary(flat::BinaryOp::kAnd, is_first, test) : test;
-  }
-  const unsigned before = std::exchange(first_items_, first_items_ | idle);
+  if (blocks.empty()) return false;
+  const auto put_off = put_off_;
+  const unsigned first_items = first_items_;
+  const flat::Expr test = both(tests_put_off(blocks), test_of_first(blocks));
+  if (!test) return false;
   flat::Stmt body = code_.capture([&] { emit_items({item}); });
-  first_items_ = before;
-  if (const auto* none = std::get_if<flat::Seq>(&body->value); none && none->stmts.empty())
-    return true;
-  code_.out->push_back(flat::if_then(is_first, std::move(body)));
+  put_off_ = put_off;
+  first_items_ = first_items;
+  const auto* none = std::get_if<flat::Seq>(&body->value);
+  if (none == nullptr || !none->stmts.empty())
+    code_.out->push_back(flat::if_then(test, std::move(body)));
   return true;
 }
 

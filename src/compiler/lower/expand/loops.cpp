@@ -48,7 +48,7 @@ int Emitter::new_var(const std::string& hint, Range range) {
 
 void Emitter::emit_items(const std::vector<ir::Item>& items) {
   for (const ir::Item& item : items) {
-    if (emit_for_one_item(item)) continue;
+    if (emit_for_some_items(item)) continue;
     if (item.kind == ir::Item::Kind::kBlock) leaf_.emit_block(item.id);
     else emit_loop(item.id);
   }

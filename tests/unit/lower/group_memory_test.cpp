@@ -62,20 +62,20 @@ std::string product(int m, int k, int n) {
   return fmt::format("A: f32[{0},{1}]; B: f32[{1},{2}]; C[i,j] = sum(k) A[i,k] * B[k,j]", m, k, n);
 }
 
-TEST(Groups, ItemsFillTheirMemoryTogether) {
+TEST(GroupMemory, ItemsFillTheirMemoryTogether) {
   for (const auto& [m, k, n] : kSizes)
-    for (const Fill fill : {Fill::kAxes, Fill::kTurns, Fill::kVectors, Fill::kOne})
+    for (const Fill fill : testing::kFills)
       EXPECT_EQ(wrong(product(m, k, n), staged_product(fill)), "")
           << m << " " << k << " " << n << " " << static_cast<int>(fill);
 }
 
-TEST(Groups, TwoCachesShareTheBarriers) {
+TEST(GroupMemory, TwoCachesShareTheBarriers) {
   const auto program = lowered(product(32, 64, 48), staged_product(Fill::kVectors));
   ASSERT_TRUE(program) << program.error().text();
   EXPECT_EQ(count(print(*program), "barrier"), 2) << print(*program);
 }
 
-TEST(Groups, OneFillNeedsOneBarrier) {
+TEST(GroupMemory, OneFillNeedsOneBarrier) {
   const std::string text = "X: f32[40,9]; Y[i,j:7] = sum(r:3) X[i,j+r]";
   const schedule::Trace trace = {
       Split{"Y.i", std::int64_t{8}, "io", "ii"}, kind("io", ir::LoopKind::kBlockX),
@@ -89,7 +89,7 @@ TEST(Groups, OneFillNeedsOneBarrier) {
 }
 
 // A tile goes through memory of the group, and comes out of it along the other axis.
-TEST(Groups, TransposesThroughTheirMemory) {
+TEST(GroupMemory, TransposesThroughTheirMemory) {
   for (const auto& [m, n] : {std::pair{1, 1}, {7, 13}, {32, 16}, {37, 41}}) {
     const std::string text = fmt::format("X: f32[{},{}]; Y[j,i] = X[i,j]", m, n);
     const schedule::Trace trace = {
@@ -109,7 +109,7 @@ TEST(Groups, TransposesThroughTheirMemory) {
 }
 
 // Items along z sum parts, and a sum of these in their order makes the result.
-TEST(Groups, ItemsShareASum) {
+TEST(GroupMemory, ItemsShareASum) {
   for (const auto& [m, k, n] : kSizes) {
     const schedule::Trace trace = testing::split_sum();
     EXPECT_EQ(wrong(product(m, k, n), trace), "") << m << " " << k << " " << n;
@@ -121,17 +121,17 @@ TEST(Groups, ItemsShareASum) {
 }
 
 // A row's sum by all items of a group: the parts of it lie in memory of the group.
-TEST(Groups, RowsAreSummedByAllItems) {
+TEST(GroupMemory, RowsAreSummedByAllItems) {
   for (const int k : {1, 5, 64, 333}) {
     const std::string text = fmt::format("X: f32[3,{}]; S[i] = sum(k) X[i,k]", k);
     EXPECT_EQ(wrong(text, testing::summed_rows()), "") << text;
   }
 }
 
-TEST(Groups, StagesOverlapCopiesAndWork) {
+TEST(GroupMemory, StagesOverlapCopiesAndWork) {
   for (const auto& [m, k, n] : kSizes)
     for (const int stages : {2, 3, 4})
-      for (const Fill fill : {Fill::kAxes, Fill::kTurns, Fill::kVectors, Fill::kOne})
+      for (const Fill fill : testing::kFills)
         EXPECT_EQ(wrong(product(m, k, n), staged_product(fill, stages)), "")
             << m << " " << k << " " << n << " " << stages << " " << static_cast<int>(fill);
   const auto program = lowered(product(32, 64, 48), staged_product(Fill::kVectors, 2));
@@ -142,7 +142,7 @@ TEST(Groups, StagesOverlapCopiesAndWork) {
 // True if something lies in memory of a group, and items meet for it.
 bool meets(const flat::Program& program) { return count(print(program), "barrier") > 0; }
 
-TEST(Groups, RandomSchedulesComputeWhatTheirExpressionsSay) {
+TEST(GroupMemory, RandomSchedulesComputeWhatTheirExpressionsSay) {
   const char* asked = std::getenv("LATHE_RANDOM_ROUNDS");
   const std::uint64_t rounds = asked ? std::strtoull(asked, nullptr, 10) : 300;
   std::uint64_t lowered = 0, met = 0;
@@ -180,7 +180,7 @@ std::string refusal_of(const std::string& text, const schedule::Trace& trace, co
   return program ? "" : program.error().text();
 }
 
-TEST(Groups, WhatCannotBeIsRefusedInASentence) {
+TEST(GroupMemory, WhatCannotBeIsRefusedInASentence) {
   const std::string text = "X: f32[40,9]; Y[i,j:7] = sum(r:3) X[i,j+r]";
   const schedule::Cache cache{
       .buffer = "X", .name = "X.s", .loop = "Y.i", .scope = ir::Scope::kGroup};
