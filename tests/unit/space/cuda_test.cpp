@@ -48,14 +48,12 @@ const std::string kConvolutions[] = {
 
 TEST(CudaSpace, ProductsThroughSharedMemory) {
   for (const std::string& text : kProducts)
-    for (const Flavour flavour : kFlavours)
-      check_space(parsed(text), card(80), flavour, 24, 3);
+    for (const Flavour flavour : kFlavours) check_space(parsed(text), card(80), flavour, 24, 3);
 }
 
 TEST(CudaSpace, ConvolutionsThroughSharedMemory) {
   for (const std::string& text : kConvolutions)
-    for (const Flavour flavour : kFlavours)
-      check_space(parsed(text), card(75), flavour, 24, 5);
+    for (const Flavour flavour : kFlavours) check_space(parsed(text), card(75), flavour, 24, 5);
 }
 
 }  // namespace

@@ -54,8 +54,7 @@ void list_tile_knobs(BlockRule& rule) {
   rule.at.p0 = add_size(rule, "item.p0", {1, 2, 3, 4, 5, 6, 7, 8, 14, 16}, p0);
   if (main.pixel(1) >= 0) rule.at.p1 = add_size(rule, "item.p1", {1, 2, 3, 4, 7}, p1);
   rule.at.of_v = add_size(rule, "block.v", {1, 2, 4, 8, 16, 32, 64}, vectors);
-  rule.at.of_p0 =
-      add_size(rule, "block.p0", {1, 2, 4, 7, 8, 14, 16, 28, 32, 64}, rounded_up(p0));
+  rule.at.of_p0 = add_size(rule, "block.p0", {1, 2, 4, 7, 8, 14, 16, 28, 32, 64}, rounded_up(p0));
   if (main.pixel(1) >= 0)
     rule.at.of_p1 = add_size(rule, "block.p1", {1, 2, 4, 7, 8, 16}, rounded_up(p1));
 }
@@ -69,8 +68,8 @@ void list_sum_knobs(BlockRule& rule) {
   rule.at.groups = add_under(rule, "sum.groups", {2, 4, 8, 16}, std::max<std::int64_t>(2, terms),
                              rule.at.has_groups);
   rule.at.has_parts = add_choice(rule, "grid", {"whole sums", "parts of sums"});
-  rule.at.parts = add_under(rule, "grid.parts", {2, 4, 8, 16, 32},
-                            std::max<std::int64_t>(2, terms), rule.at.has_parts);
+  rule.at.parts = add_under(rule, "grid.parts", {2, 4, 8, 16, 32}, std::max<std::int64_t>(2, terms),
+                            rule.at.has_parts);
 }
 
 void list_choices(BlockRule& rule) {
@@ -94,9 +93,10 @@ std::int64_t taps_of(const ItemStage& main) {
 
 namespace {
 
-class Boxes {
+class BlockBoxFinder {
  public:
-  Boxes(const BlockRule& rule, ir::Sizes& sizes) : rule_(rule), main_(rule.main), s_(sizes) {}
+  BlockBoxFinder(const BlockRule& rule, ir::Sizes& sizes)
+      : rule_(rule), main_(rule.main), s_(sizes) {}
 
   BlockBoxes find() {
     const BlockKnobs& at = rule_.at;
@@ -108,16 +108,15 @@ class Boxes {
     tile_p1_ = s_.mul(knob(at.p1), knob(at.of_p1));
     chunk_ = s_.mul(knob(at.chunk), groups_);
     BlockBoxes out;
-    out.threads =
-        s_.mul(s_.mul(knob(at.of_v), knob(at.of_p0)), s_.mul(knob(at.of_p1), groups_));
+    out.threads = s_.mul(s_.mul(knob(at.of_v), knob(at.of_p0)), s_.mul(knob(at.of_p1), groups_));
     const ir::SizeId pixels = s_.mul(knob(at.p0), knob(at.p1)), vectors = s_.mul(width, knob(at.v));
     out.sums = s_.mul(vectors, pixels);
     out.operands = s_.add(vectors, pixels);
     out.results = s_.mul(tile_v_, s_.mul(tile_p0_, tile_p1_));
     out.weights = bytes_of(main_.axes.weights);
     out.input = bytes_of(main_.axes.input);
-    const ir::SizeId staged = s_.add(s_.mul(out.weights, is_first(at.weights)),
-                                     s_.mul(out.input, is_first(at.input)));
+    const ir::SizeId staged =
+        s_.add(s_.mul(out.weights, is_first(at.weights)), s_.mul(out.input, is_first(at.input)));
     const ir::SizeId stages = s_.add(knob(at.stages), s_.constant(1));
     const ir::SizeId exchanged =
         s_.mul(s_.mul(groups_, knob(at.has_groups)), s_.mul(out.results, s_.constant(kElement)));
@@ -172,7 +171,7 @@ class Boxes {
   ir::SizeId groups_{}, parts_{}, tile_v_{}, tile_p0_{}, tile_p1_{}, chunk_{};
 };
 
-void constrain(const BlockRule& rule, const CudaContext& context, Derived& derived) {
+void limit_blocks(const BlockRule& rule, const CudaContext& context, Derived& derived) {
   ir::Sizes& s = derived.sizes;
   const BlockBoxes boxes = boxes_of(rule, s);
   const auto demand = [&](const char* why, ir::SizeId size, std::int64_t most) {
@@ -187,8 +186,8 @@ void constrain(const BlockRule& rule, const CudaContext& context, Derived& deriv
   demand("the block needs more shared memory than the card has", boxes.shared,
          rule.target.block_bytes - 2 * kWarp * kElement);
   demand("the grid has more blocks along y than cards take", boxes.near, kMostBlocks);
-  const ir::SizeId written = s.mul(s.mul(boxes.sums, s.constant(taps_of(rule.main))),
-                                   knob(rule.at.unroll));
+  const ir::SizeId written =
+      s.mul(s.mul(boxes.sums, s.constant(taps_of(rule.main))), knob(rule.at.unroll));
   demand("too many products are written out", written, wide ? kMostWrittenWide : kMostWritten);
   const ir::SizeId own = s.add(s.add(boxes.sums, boxes.operands), s.constant(kOtherRegisters));
   demand("a thread needs more registers than the card has", own, rule.target.thread_registers);
@@ -203,7 +202,8 @@ void constrain(const BlockRule& rule, const CudaContext& context, Derived& deriv
   demand("a block has few threads", s.ceildiv(s.constant(kFewestThreads), boxes.threads), 1);
 }
 
-BlockSizes sizes_of(const BlockRule& rule, std::span<const std::int64_t> values, ir::Nest& nest) {
+BlockSizes block_sizes(const BlockRule& rule, std::span<const std::int64_t> values,
+                       ir::Nest& nest) {
   const BlockKnobs& at = rule.at;
   const auto size = [&](int knob) {
     return knob < 0 ? nest.sizes.constant(1)
@@ -228,11 +228,11 @@ BlockSizes sizes_of(const BlockRule& rule, std::span<const std::int64_t> values,
   return out;
 }
 
-Result<Sketch> build(const BlockRule& rule, std::span<const std::int64_t> values) {
+Result<Sketch> build_blocks(const BlockRule& rule, std::span<const std::int64_t> values) {
   Sketch sketch{rule.prepared->nest, rule.prepared->steps};
   std::set<std::string> placed;
   try {
-    put_on_blocks(rule.main, sizes_of(rule, values, sketch.nest), sketch.nest, sketch.trace,
+    put_on_blocks(rule.main, block_sizes(rule, values, sketch.nest), sketch.nest, sketch.trace,
                   placed);
     put_others_on_grid(rule.prepared->view, rule.device, sketch.nest, sketch.trace, placed);
   } catch (const StepRefused& refused) {
@@ -246,11 +246,13 @@ constexpr Meaning kBlockMeanings[] = {
     {"block.p0", "threads of a block along the innermost pixel axis"},
     {"block.p1", "threads of a block along the next pixel axis"},
     {"chunk", "terms of the sum that a thread adds up between two barriers"},
-    {"sum", "by a thread: a result is summed by one thread of the block; by groups: by several, "
-            "whose sums are added up in shared memory"},
+    {"sum",
+     "by a thread: a result is summed by one thread of the block; by groups: by several, "
+     "whose sums are added up in shared memory"},
     {"sum.groups", "groups of a block's threads that share the sum"},
-    {"grid", "whole sums: one block computes a result; parts of sums: several do, and a second "
-             "kernel adds up"},
+    {"grid",
+     "whole sums: one block computes a result; parts of sums: several do, and a second "
+     "kernel adds up"},
     {"grid.parts", "blocks that share the sum"},
     {"stage.weights",
      "shared: the block copies a chunk of the operand read in vectors into shared memory; cache: "
@@ -263,19 +265,21 @@ constexpr Meaning kBlockMeanings[] = {
 
 }  // namespace
 
-BlockBoxes boxes_of(const BlockRule& rule, ir::Sizes& sizes) { return Boxes(rule, sizes).find(); }
+BlockBoxes boxes_of(const BlockRule& rule, ir::Sizes& sizes) {
+  return BlockBoxFinder(rule, sizes).find();
+}
 
 std::span<const Meaning> block_meanings() { return kBlockMeanings; }
 
 std::optional<BlockRule> block_rule(const CudaContext& context) {
   if (context.workload.stages.empty()) return {};
-  BlockRule rule{.prepared = std::make_shared<const Prepared>(
-                     prepare_for_grid(context.workload, false)),
-                 .main = {},
-                 .target = context.target,
-                 .device = as_device(context.target),
-                 .at = {},
-                 .knobs = {}};
+  BlockRule rule{
+      .prepared = std::make_shared<const Prepared>(prepare_for_grid(context.workload, false)),
+      .main = {},
+      .target = context.target,
+      .device = as_device(context.target),
+      .at = {},
+      .knobs = {}};
   const te::Workload& view = rule.prepared->view;
   const int stage = main_stage(view);
   const std::vector<Axes> axes = axes_of_blocks(view, stage);
@@ -293,11 +297,11 @@ std::optional<BlockRule> block_rule(const CudaContext& context) {
 Result<Derived> derive_blocks(BlockRule rule, const CudaContext& context) {
   Derived derived;
   derived.knobs = rule.knobs;
-  constrain(rule, context, derived);
+  limit_blocks(rule, context, derived);
   derived.starts = block_starts(rule, derived);
   if (derived.starts.empty()) return fail(ErrorKind::kUnsupported, "no tile of a block fits");
   derived.build = [rule = std::make_shared<const BlockRule>(std::move(rule))](
-                      std::span<const std::int64_t> values) { return build(*rule, values); };
+                      std::span<const std::int64_t> values) { return build_blocks(*rule, values); };
   return derived;
 }
 

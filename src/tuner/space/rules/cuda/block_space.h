@@ -26,7 +26,7 @@ struct BlockRule {
   std::shared_ptr<const Prepared> prepared;  // `main` refers to its view
   ItemStage main;
   CudaTarget target;
-  OpenClTarget device;  // what rules for any grid are told of it
+  OpenClTarget device;     // what rules for any grid are told of it
   std::int64_t width = 1;  // of vectors
   BlockKnobs at;
   std::vector<Knob> knobs;
@@ -34,13 +34,13 @@ struct BlockRule {
 
 // Sizes as knobs make them, for limits and costs.
 struct BlockBoxes {
-  ir::SizeId threads;          // of a block
-  ir::SizeId sums, operands;   // that a thread keeps in registers
-  ir::SizeId results;          // of a block's tile
-  ir::SizeId weights, input;   // bytes that a chunk needs of them
-  ir::SizeId shared;           // bytes of shared memory
-  ir::SizeId terms;            // of the sum that blocks and groups share, a chunk each
-  ir::SizeId far, near;        // blocks along x, and along y
+  ir::SizeId threads;         // of a block
+  ir::SizeId sums, operands;  // that a thread keeps in registers
+  ir::SizeId results;         // of a block's tile
+  ir::SizeId weights, input;  // bytes that a chunk needs of them
+  ir::SizeId shared;          // bytes of shared memory
+  ir::SizeId terms;           // of the sum that blocks and groups share, a chunk each
+  ir::SizeId far, near;       // blocks along x, and along y
 };
 BlockBoxes boxes_of(const BlockRule& rule, ir::Sizes& sizes);
 

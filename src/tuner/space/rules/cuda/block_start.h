@@ -12,10 +12,10 @@ namespace lathe::space {
 // What the model looks at of a block; all numbers are counts.
 struct BlockWork {
   double threads = 0, blocks = 0;
-  double instructions = 0;  // of one thread, over its whole sum
-  double shared_cycles = 0;  // that one warp keeps the unit for loads and stores busy
-  double last = 0;           // the same of a block, when its sums are added up and stored
-  double staged = 0;         // bytes that a block copies
+  double instructions = 0;           // of one thread, over its whole sum
+  double shared_cycles = 0;          // that one warp keeps the unit for loads and stores busy
+  double last = 0;                   // the same of a block, when its sums are added up and stored
+  double staged = 0;                 // bytes that a block copies
   double registers = 0, shared = 0;  // of a thread, in number; of a block, in bytes
   bool adds_kernel = false;
 };

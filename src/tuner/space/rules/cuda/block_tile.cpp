@@ -69,13 +69,11 @@ class BlockBuilder : private Stepper {
     layout.push_back({along, std::int64_t{1}});
     packed_ = tensor(read->tensor) + ".pack";
     step(schedule::Cache{tensor(read->tensor), packed_, "", ir::Scope::kMemory, layout, name_});
-    Names loops;
-    for (std::size_t i = 0; i < layout.size(); ++i)
-      loops.push_back(fmt::format("{}.d{}", packed_, i));
-    step(schedule::Fuse{loops, packed_ + ".all"});
-    split(packed_ + ".all", number(kPlainThreads), packed_ + ".g", packed_ + ".i");
-    kind(packed_ + ".g", LoopKind::kBlockX);
-    kind(packed_ + ".i", LoopKind::kThreadX);
+    Names far;
+    for (std::size_t i = 0; i + 1 < layout.size(); ++i)
+      far.push_back(fmt::format("{}.d{}", packed_, i));
+    kind(fused(far, packed_ + ".far"), LoopKind::kBlockX);
+    kind(fmt::format("{}.d{}", packed_, far.size()), LoopKind::kThreadX);
   }
   bool is_constant(const ir::Read* read) const {
     return of_.view->tensors[static_cast<std::size_t>(read->tensor)].constant;
@@ -103,8 +101,7 @@ class BlockBuilder : private Stepper {
       split(k, nest_.sizes.ceildiv(whole, sizes_.parts), k + ".b", k + ".r");
       rest = k + ".r";
     }
-    const ir::SizeId chunk =
-        sizes_.has_groups ? times(sizes_.groups, sizes_.chunk) : sizes_.chunk;
+    const ir::SizeId chunk = sizes_.has_groups ? times(sizes_.groups, sizes_.chunk) : sizes_.chunk;
     split(rest, chunk, k + ".o", k + ".w");
     rest = k + ".w";
     if (sizes_.has_groups) {
@@ -174,8 +171,7 @@ class BlockBuilder : private Stepper {
 
   // The sums that are under way, in registers.
   void keep_sums() {
-    const auto layout =
-        in_vectors((sizes_.has_parts ? 1U : 0U) + (sizes_.has_groups ? 1U : 0U));
+    const auto layout = in_vectors((sizes_.has_parts ? 1U : 0U) + (sizes_.has_groups ? 1U : 0U));
     const std::string name = name_ + ".acc";
     step(schedule::Cache{summing(), name, tile_loop_, ir::Scope::kRegister, layout});
     write_out_copy(name, layout.size(), true);
@@ -210,22 +206,39 @@ class BlockBuilder : private Stepper {
     order.push_back(parts);
     if (in_lanes) order.push_back(lane);
     step(schedule::Reorder{order});
-    std::string turn = loops[0];
-    if (loops.size() > 1) {
-      turn = block + ".all";
-      step(schedule::Fuse{loops, turn});
-    }
-    if (at.empty()) {
-      split(turn, number(kPlainThreads), block + ".g", block + ".i");
-      kind(block + ".g", LoopKind::kBlockX);
-      turn = block + ".i";
-      kind(turn, LoopKind::kThreadX);
-    }
+    const std::string turn = at.empty() ? bind_plainly(block, loops) : fused(loops, block + ".all");
     keep_added(block, turn, before, in_lanes);
     if (in_lanes) kind(lane, LoopKind::kVectorized);
     kind(parts, LoopKind::kUnrolled);
     if (block == name_) place_maps(turn);
     if (!at.empty()) kind(turn, LoopKind::kItems);
+  }
+
+  // One loop of these; its name.
+  std::string fused(const Names& loops, const std::string& name) {
+    if (loops.size() < 2) return loops[0];
+    step(schedule::Fuse{loops, name});
+    return name;
+  }
+  // Blocks and threads for loops whose extents are numbers. Returns the loop of threads.
+  std::string bind_plainly(const std::string& block, Names loops) {
+    Names threads;
+    for (std::int64_t left = kPlainThreads; left > 1 && !loops.empty();) {
+      const std::string l = loops.back();
+      const std::int64_t extent =
+          nest_.sizes.constant_value(nest_.loops[nest_.find_loop(l)].extent);
+      loops.pop_back();
+      if (extent > left) {
+        split(l, number(left), l + ".g", l + ".i");
+        loops.push_back(l + ".g");
+      }
+      threads.insert(threads.begin(), extent > left ? l + ".i" : l);
+      left /= extent;
+    }
+    if (!loops.empty()) kind(fused(loops, block + ".g"), LoopKind::kBlockX);
+    const std::string turn = fused(threads, block + ".i");
+    kind(turn, LoopKind::kThreadX);
+    return turn;
   }
 
   void keep_added(const std::string& block, const std::string& turn, std::size_t before,
@@ -242,19 +255,16 @@ class BlockBuilder : private Stepper {
 
   void bind_loops() {
     const std::string &v = loop(of_.axes.vector), &k = loop(of_.axes.reduce);
-    if (far_.size() > 1) step(schedule::Fuse{far_, name_ + ".far"});
-    if (!far_.empty()) kind(far_.size() > 1 ? name_ + ".far" : far_[0], LoopKind::kBlockX);
+    if (!far_.empty()) kind(fused(far_, name_ + ".far"), LoopKind::kBlockX);
     kind(block_loop_, LoopKind::kBlockY);
     if (sizes_.has_parts) kind(k + ".b", LoopKind::kBlockZ);
     if (sizes_.has_groups) kind(k + ".z", LoopKind::kThreadZ);
     const bool pixels_last = tile_loop_ != v + ".i";
-    std::string pixels = near_.empty() ? "" : near_.back();
-    if (near_.size() > 1) {
-      pixels = name_ + ".near";
-      step(schedule::Fuse{near_, pixels});
+    if (!near_.empty()) {
+      const std::string pixels = fused(near_, name_ + ".near");
       if (pixels_last) tile_loop_ = pixels;
+      kind(pixels, pixels_last ? LoopKind::kThreadX : LoopKind::kThreadY);
     }
-    if (!pixels.empty()) kind(pixels, pixels_last ? LoopKind::kThreadX : LoopKind::kThreadY);
     kind(v + ".i", pixels_last ? LoopKind::kThreadY : LoopKind::kThreadX);
   }
 
@@ -281,16 +291,15 @@ class BlockBuilder : private Stepper {
     if (lanes > 1) copied.push_back({last, lanes});
     copied.push_back({last, std::int64_t{1}});
     kept.push_back({along, std::int64_t{1}});
-    schedule::Cache cache{from, name, loop(of_.axes.reduce) + ".o", ir::Scope::kGroup, copied,
-                          summing()};
+    schedule::Cache cache{from,   name,     loop(of_.axes.reduce) + ".o", ir::Scope::kGroup,
+                          copied, summing()};
     cache.stages = sizes_.stages;
     step(cache);
     if (last != along) step(schedule::Layout{name, kept, kRowPad});
     Names turns;
     for (std::size_t i = 0; i + (lanes > 1 ? 1 : 0) < copied.size(); ++i)
       turns.push_back(fmt::format("{}.d{}", name, i));
-    if (turns.size() > 1) step(schedule::Fuse{turns, name + ".all"});
-    kind(turns.size() > 1 ? name + ".all" : turns[0], LoopKind::kItems);
+    kind(fused(turns, name + ".all"), LoopKind::kItems);
     if (lanes > 1) kind(fmt::format("{}.d{}", name, copied.size() - 1), LoopKind::kVectorized);
   }
   // Elements that one copy has: a vector where rows begin at multiples of it.
@@ -312,8 +321,8 @@ class BlockBuilder : private Stepper {
     std::size_t written = 0;
     for (std::size_t i = of_.axes.taps.size(); i-- > 0; ++written) {
       const int tap = of_.axes.taps[i];
-      const bool wanted = sizes_.taps == WrittenTaps::kAll ||
-                          (sizes_.taps == WrittenTaps::kLast && written == 0);
+      const bool wanted =
+          sizes_.taps == WrittenTaps::kAll || (sizes_.taps == WrittenTaps::kLast && written == 0);
       if (!wanted || of_.extent(tap) > kMostTapsWritten) break;
       kind(loop(tap), LoopKind::kUnrolled);
     }

@@ -28,8 +28,8 @@ enum class LaneOrder : std::uint8_t { kPixels, kVectors };
 
 // The sizes of the tiles: numbers, or sizes with knobs.
 struct BlockSizes {
-  std::int64_t width = 1;      // of a vector, in elements
-  ir::SizeId v, p0, p1;        // a thread's tile: vectors, elements of the inner and outer pixel axis
+  std::int64_t width = 1;  // of a vector, in elements
+  ir::SizeId v, p0, p1;    // a thread's tile: vectors, elements of the inner and outer pixel axis
   ir::SizeId of_v, of_p0, of_p1;  // threads of a block along these
   ir::SizeId chunk;               // terms of the blocked reduction that a thread sums a chunk
   ir::SizeId unroll;              // of these, those that are written out
