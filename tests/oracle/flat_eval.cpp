@@ -244,7 +244,10 @@ Result<std::vector<Bytes>> eval_flat(const flat::Program& program, std::span<con
   auto outputs = run_once(program, inputs, options, false, to);
   if (!outputs || !has_region(program)) return outputs;
   const auto again = LATHE_TRY(run_once(program, inputs, options, true, to));
-  LATHE_TRY_STATUS(check_order(program, *outputs, again));
+  if (const Status same = check_order(program, *outputs, again); !same) {
+    to = {.kind = FaultKind::kRace, .message = same.error().message};
+    return std::unexpected(same.error());
+  }
   return outputs;
 }
 

@@ -31,7 +31,7 @@ struct Item {
   int number = 0;  // in its group
   std::vector<Frame> stack;
   const Action* waits = nullptr;  // a barrier or exchange; null: it is done
-  std::uint64_t stretch = 0;
+  std::uint64_t turn = 0;
   std::uint32_t epoch = 0;
   std::deque<std::vector<Copy>> batches;
   std::vector<Copy> copies;  // of no batch yet
@@ -91,7 +91,7 @@ class GridRun {
     item.number = number;
     item.stack.push_back({.actions = &actions_});
     item.epoch = ++m_.last_epoch;
-    item.stretch = m_.touches.new_stretch();
+    item.turn = m_.touches.new_turn();
     set_point(grid_.items, number);
     leave(item);
   }
@@ -201,7 +201,7 @@ class GridRun {
       return true;
     }
     m_.touches.begin_interval();
-    for (Item& item : items_) item.stretch = m_.touches.new_stretch();
+    for (Item& item : items_) item.turn = m_.touches.new_turn();
     return true;
   }
   [[noreturn]] void diverged(const Item& item) {
@@ -235,7 +235,7 @@ class GridRun {
     std::ranges::copy(item.reg_epochs, m_.reg_epochs.begin());
     m_.epoch = item.epoch;
     m_.worker = item.number;
-    m_.touches.resume(item.number, item.stretch);
+    m_.touches.resume(item.number, item.turn);
   }
   void leave(Item& item) {
     const auto own = static_cast<std::ptrdiff_t>(m_.own_cells);

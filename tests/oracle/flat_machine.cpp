@@ -97,7 +97,7 @@ Cell Machine::peek(int id, std::int64_t index, Poison& poison) {
   const Place place = place_of(id, index, "a load of");
   Area& area = areas[static_cast<std::size_t>(place.area)];
   const auto none = [&](PoisonedLoad::Why why) {
-    poisons.push_back({why, id, index, action});
+    poisons.push_back({why, id, index, action->stmt});
     return static_cast<Poison>(poisons.size() - 1);
   };
   const auto granule = static_cast<std::size_t>(area.granule);
@@ -174,7 +174,7 @@ Fault Machine::fault_of(Poison poison, std::string message) const {
   const PoisonedLoad& load = poisons[poison];
   const bool race = load.why == PoisonedLoad::Why::kRace;
   return {std::move(message), race ? FaultKind::kRace : FaultKind::kUnwritten, load.buffer,
-          load.index, load.action};
+          load.index, load.stmt};
 }
 
 namespace {
@@ -199,10 +199,10 @@ std::string first_line(const flat::Program& program, const flat::StmtNode& stmt)
 }  // namespace
 
 FlatFault Machine::described(const Fault& fault) const {
-  const Action* at = fault.action != nullptr ? fault.action : action;
+  const flat::StmtNode* at = fault.stmt != nullptr ? fault.stmt : action->stmt;
   const auto buffer = static_cast<std::size_t>(fault.buffer);
   return {.kind = fault.kind,
-          .place = at == nullptr ? "" : first_line(program, *at->stmt),
+          .place = first_line(program, *at),
           .buffer = fault.buffer < 0 ? "" : program.buffers[buffer].name,
           .index = fault.index,
           .message = fault.message};

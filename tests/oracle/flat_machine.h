@@ -76,7 +76,7 @@ struct PoisonedLoad {
   } why;
   int buffer;
   std::int64_t index;
-  const Action* action;  // that loads it
+  const flat::StmtNode* stmt;  // that loads it
 };
 
 // Who wrote an element of storage last. The numbers are epochs: every iteration of a parallel
@@ -156,7 +156,7 @@ struct Fault {
   FaultKind kind = FaultKind::kOther;
   int buffer = -1;
   std::int64_t index = -1;
-  const Action* action = nullptr;  // null: that of the machine
+  const flat::StmtNode* stmt = nullptr;  // null: the one that runs
 };
 
 template <class F>

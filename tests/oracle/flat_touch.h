@@ -15,7 +15,7 @@ struct Clash {
   const char* why = nullptr;  // null: it may be
 };
 
-// Stretches are numbered as they begin: one item, from one barrier to the next.
+// Turns are numbered as they begin: one item, from one barrier to the next.
 class Touches {
  public:
   void begin_kernel() { kernel_ = group_ = interval_ = ++last_; }
@@ -26,8 +26,8 @@ class Touches {
       areas_[static_cast<std::size_t>(own)].clear();
   }
   void begin_interval() { interval_ = ++last_; }
-  std::uint64_t new_stretch() { return ++last_; }
-  void resume(int item, std::uint64_t stretch) { item_ = item, now_ = stretch; }
+  std::uint64_t new_turn() { return ++last_; }
+  void resume(int item, std::uint64_t turn) { item_ = item, now_ = turn; }
 
   // Of the granule number `granule` of an area that has `granules` of them.
   Clash load(int area, std::size_t granule, std::size_t granules);
@@ -41,8 +41,8 @@ class Touches {
 
  private:
   struct Touch {
-    std::uint64_t written = 0;  // the last stretch that did
-    // Stretches that loaded: the first of this kernel, and the last two that differ.
+    std::uint64_t written = 0;  // the last turn that did
+    // Turns that loaded: the first of this kernel, and the last two that differ.
     std::uint64_t first_read = 0, read_before = 0, read = 0;
     std::uint64_t written_at = 0;    // a moment
     std::uint64_t copied_since = 0;  // by a copy that began in this interval; 0: by a store
@@ -50,12 +50,12 @@ class Touches {
   };
   Touch& at(int area, std::size_t granule, std::size_t granules);
   // By another item since the last barrier; by another group in this kernel.
-  bool beside(std::uint64_t stretch) const { return stretch >= interval_ && stretch != now_; }
-  bool elsewhere(std::uint64_t stretch) const { return stretch >= kernel_ && stretch < group_; }
+  bool beside(std::uint64_t turn) const { return turn >= interval_ && turn != now_; }
+  bool elsewhere(std::uint64_t turn) const { return turn >= kernel_ && turn < group_; }
   Clash written_too(const Touch& touch) const;
 
   std::vector<std::vector<Touch>> areas_;
-  // The first stretches of what runs now.
+  // The first turns of what runs now.
   std::uint64_t kernel_ = 0, group_ = 0, interval_ = 0;
   std::uint64_t last_ = 0, now_ = 0, moment_ = 0;
   int item_ = 0;

@@ -23,6 +23,10 @@ std::uint64_t number_from(const char* variable, std::uint64_t otherwise) {
   const char* text = std::getenv(variable);
   return text == nullptr ? otherwise : std::strtoull(text, nullptr, 10);
 }
+// Ten times as many where tests may take long.
+std::uint64_t longer(std::uint64_t plain) {
+  return std::getenv("LATHE_TEST_LONG") != nullptr ? 10 * plain : plain;
+}
 
 std::string text_of(const FlatFault& fault) {
   return fmt::format("{} in `{}`: {}", name_of(fault.kind), fault.place, fault.message);
@@ -41,7 +45,7 @@ std::string wrong(const GroupProgram& g, std::uint64_t seed) {
 
 TEST(Groups, RandomProgramsAreRight) {
   const std::uint64_t first = number_from("LATHE_RANDOM_FIRST", 1);
-  const std::uint64_t rounds = number_from("LATHE_RANDOM_ROUNDS", 300);
+  const std::uint64_t rounds = number_from("LATHE_RANDOM_ROUNDS", longer(1000));
   for (std::uint64_t seed = first; seed < first + rounds; ++seed)
     ASSERT_EQ(wrong(random_groups(seed), seed), "") << "seed " << seed;
 }
@@ -88,7 +92,7 @@ std::string misjudged(const Draw& drawn, std::uint64_t seed) {
 TEST(Groups, PlantedFaultsAreReported) {
   Rng rng(testing::kPlantedSeed);
   std::map<Planted, int> found;
-  const std::uint64_t faults = number_from("LATHE_RANDOM_FAULTS", testing::kPlantedFaults);
+  const std::uint64_t faults = longer(testing::kPlantedFaults);
   for (std::uint64_t planted = 0; planted < faults;) {
     const auto drawn = draw(rng);
     if (!drawn) continue;

@@ -54,7 +54,7 @@ class Emitter {
   bool is_private(BufferId buffer) const;
   void check_group(const std::vector<BlockId>& blocks, const std::vector<LoopId>& loops) const;
   void check_filled(BlockId id) const;
-  void check_reader(BlockId writer, BlockId reader) const;
+  void check_reader(BlockId writer, BlockId reader, const std::vector<LoopId>& loops) const;
   void find_idle_axes(const ir::Item& item, const flat::Grid& grid);
   bool emit_for_some_items(const ir::Item& item);
   flat::Expr tests_put_off(const std::vector<BlockId>& blocks);
@@ -121,10 +121,12 @@ class Emitter {
   using Filling = BlockEmitter::Filling;
   bool emit_staged(LoopId loop);
   void bind_step(LoopId loop, const Binding& binding, Lin stage);
+  bool copies_own_work(LoopId loop) const;
   void emit_fills(LoopId loop, Filling filling);
-  bool emit_held(LoopId loop, std::vector<flat::Stmt>& stores);
+  std::vector<flat::Stmt> loads_ahead(LoopId loop, std::vector<flat::Stmt>& stores);
   void emit_staged_body(LoopId loop, int var, std::int64_t ahead);
   void emit_work(LoopId loop);
+  bool can_copy() const;
   void commit_copies();
   void await_copies(std::int64_t pending);
 
