@@ -16,7 +16,8 @@ Machine machine_of(const CudaTarget& card) {
           .has_fma = true,
           .has_f16 = true,
           .has_round = true,
-          .on_grid = true};
+          .on_grid = true,
+          .has_copies = card.abilities().async_copies};
 }
 
 Status check_fits(const Program& program, const CudaTarget& card, std::int64_t scratch_bytes) {
