@@ -4,7 +4,6 @@
 #include <bit>
 
 #include "tuner/space/rules/cuda/block_start.h"
-#include "tuner/space/rules/opencl/item_space.h"
 #include "tuner/space/rules/shared/choices.h"
 
 namespace lathe::space {
@@ -171,7 +170,7 @@ class BlockBoxFinder {
   ir::SizeId groups_{}, parts_{}, tile_v_{}, tile_p0_{}, tile_p1_{}, chunk_{};
 };
 
-void limit_blocks(const BlockRule& rule, const CudaContext& context, Derived& derived) {
+void limit_blocks(const BlockRule& rule, Flavour flavour, Derived& derived) {
   ir::Sizes& s = derived.sizes;
   const BlockBoxes boxes = boxes_of(rule, s);
   const auto demand = [&](const char* why, ir::SizeId size, std::int64_t most) {
@@ -180,7 +179,7 @@ void limit_blocks(const BlockRule& rule, const CudaContext& context, Derived& de
   const auto knob = [&](int k) {
     return k < 0 ? s.constant(1) : s.knob(k, rule.knobs[static_cast<std::size_t>(k)].name);
   };
-  const bool wide = context.flavour == Flavour::kWide;
+  const bool wide = flavour == Flavour::kWide;
   demand("the block has more threads than the card takes", boxes.threads,
          rule.target.block_threads);
   demand("the block needs more shared memory than the card has", boxes.shared,
@@ -202,13 +201,10 @@ void limit_blocks(const BlockRule& rule, const CudaContext& context, Derived& de
   demand("a block has few threads", s.ceildiv(s.constant(kFewestThreads), boxes.threads), 1);
 }
 
-BlockSizes block_sizes(const BlockRule& rule, std::span<const std::int64_t> values,
-                       ir::Nest& nest) {
+// `size`: of a knob, which may be -1.
+template <class Size>
+BlockSizes block_sizes(const BlockRule& rule, std::span<const std::int64_t> values, Size size) {
   const BlockKnobs& at = rule.at;
-  const auto size = [&](int knob) {
-    return knob < 0 ? nest.sizes.constant(1)
-                    : nest.sizes.knob(knob, rule.knobs[static_cast<std::size_t>(knob)].name);
-  };
   const auto chosen = [&](int knob) {
     return knob < 0 ? 0 : values[static_cast<std::size_t>(knob)];
   };
@@ -228,18 +224,28 @@ BlockSizes block_sizes(const BlockRule& rule, std::span<const std::int64_t> valu
   return out;
 }
 
-Result<Sketch> build_blocks(const BlockRule& rule, std::span<const std::int64_t> values) {
-  Sketch sketch{rule.prepared->nest, rule.prepared->steps};
-  std::set<std::string> placed;
-  try {
-    put_on_blocks(rule.main, block_sizes(rule, values, sketch.nest), sketch.nest, sketch.trace,
-                  placed);
-    put_others_on_grid(rule.prepared->view, rule.device, sketch.nest, sketch.trace, placed);
-  } catch (const StepRefused& refused) {
-    return fail(ErrorKind::kIllegalSchedule, "{}", refused.error.text());
+// A space of which the main stage goes on blocks.
+struct BlockProgram {
+  BlockRule rule;
+  OtherStages others;
+
+  Result<Sketch> build(std::span<const std::int64_t> values) const {
+    Sketch sketch{rule.prepared->nest, rule.prepared->steps};
+    std::set<std::string> placed;
+    ir::Sizes& sizes = sketch.nest.sizes;
+    const auto size = [&](int knob) {
+      return knob < 0 ? sizes.constant(1)
+                      : sizes.knob(knob, rule.knobs[static_cast<std::size_t>(knob)].name);
+    };
+    try {
+      put_on_blocks(rule.main, block_sizes(rule, values, size), sketch.nest, sketch.trace, placed);
+      others.put(sketch.nest, sketch.trace, placed);
+    } catch (const StepRefused& refused) {
+      return fail(ErrorKind::kIllegalSchedule, "{}", refused.error.text());
+    }
+    return sketch;
   }
-  return sketch;
-}
+};
 
 constexpr Meaning kBlockMeanings[] = {
     {"block.v", "threads of a block along the vector axis"},
@@ -271,21 +277,17 @@ BlockBoxes boxes_of(const BlockRule& rule, ir::Sizes& sizes) {
 
 std::span<const Meaning> block_meanings() { return kBlockMeanings; }
 
-std::optional<BlockRule> block_rule(const CudaContext& context) {
-  if (context.workload.stages.empty()) return {};
-  BlockRule rule{
-      .prepared = std::make_shared<const Prepared>(prepare_for_grid(context.workload, false)),
-      .main = {},
-      .target = context.target,
-      .device = as_device(context.target),
-      .at = {},
-      .knobs = {}};
-  const te::Workload& view = rule.prepared->view;
-  const int stage = main_stage(view);
+std::optional<BlockRule> block_rule(std::shared_ptr<const Prepared> prepared, int stage,
+                                    const CudaTarget& target) {
+  const te::Workload& view = prepared->view;
   const std::vector<Axes> axes = axes_of_blocks(view, stage);
   if (axes.empty()) return {};
-  rule.main = {&view, stage, axes[0]};
-  const std::int64_t lanes = context.target.lanes(kElement);
+  BlockRule rule{.prepared = std::move(prepared),
+                 .main = {&view, stage, axes[0]},
+                 .target = target,
+                 .at = {},
+                 .knobs = {}};
+  const std::int64_t lanes = target.lanes(kElement);
   while (rule.width * 2 <= std::min(lanes, rule.main.extent(rule.main.axes.vector)))
     rule.width *= 2;
   list_tile_knobs(rule);
@@ -294,14 +296,34 @@ std::optional<BlockRule> block_rule(const CudaContext& context) {
   return rule;
 }
 
-Result<Derived> derive_blocks(BlockRule rule, const CudaContext& context) {
+std::vector<std::int64_t> first_block_start(const BlockRule& rule, Flavour flavour) {
   Derived derived;
   derived.knobs = rule.knobs;
-  limit_blocks(rule, context, derived);
-  derived.starts = block_starts(rule, derived);
-  if (derived.starts.empty()) return fail(ErrorKind::kUnsupported, "no tile of a block fits");
-  derived.build = [rule = std::make_shared<const BlockRule>(std::move(rule))](
-                      std::span<const std::int64_t> values) { return build_blocks(*rule, values); };
+  limit_blocks(rule, flavour, derived);
+  auto starts = block_starts(rule, derived);
+  return starts.empty() ? std::vector<std::int64_t>() : std::move(starts[0]);
+}
+
+BlockSizes fixed_block_sizes(const BlockRule& rule, std::span<const std::int64_t> values,
+                             ir::Nest& nest) {
+  return block_sizes(rule, values, [&](int knob) {
+    return nest.sizes.constant(knob < 0 ? 1 : values[static_cast<std::size_t>(knob)]);
+  });
+}
+
+std::optional<Derived> derive_blocks(const std::shared_ptr<const Prepared>& prepared,
+                                     const CudaContext& context) {
+  const int main = main_stage(prepared->view);
+  auto rule = block_rule(prepared, main, context.target);
+  if (!rule) return {};
+  Derived derived;
+  derived.knobs = rule->knobs;
+  limit_blocks(*rule, context.flavour, derived);
+  derived.starts = block_starts(*rule, derived);
+  if (derived.starts.empty()) return {};
+  derived.build = [program = std::make_shared<const BlockProgram>(
+                       BlockProgram{std::move(*rule), {prepared, main, context}})](
+                      std::span<const std::int64_t> values) { return program->build(values); };
   return derived;
 }
 

@@ -9,6 +9,7 @@
 
 #include "tuner/space/rules/cuda/block_tile.h"
 #include "tuner/space/rules/cuda/cuda_context.h"
+#include "tuner/space/rules/cuda/other_stages.h"
 #include "tuner/space/rules/rule.h"
 
 namespace lathe::space {
@@ -21,7 +22,7 @@ struct BlockKnobs {
   int weights = -1, input = -1, stages = -1, lanes = -1, taps = -1;
 };
 
-// A program whose main stage goes on blocks.
+// A stage that goes on blocks.
 struct BlockRule {
   std::shared_ptr<const Prepared> prepared;  // `main` refers to its view
   ItemStage main;
@@ -44,9 +45,18 @@ struct BlockBoxes {
 };
 BlockBoxes boxes_of(const BlockRule& rule, ir::Sizes& sizes);
 
-// Nothing where no stage with most of the work is a sum that tiles of blocks are for.
-std::optional<BlockRule> block_rule(const CudaContext& context);
-Result<Derived> derive_blocks(BlockRule rule, const CudaContext& context);
+// Nothing where tiles of blocks are not for the stage.
+std::optional<BlockRule> block_rule(std::shared_ptr<const Prepared> prepared, int stage,
+                                    const CudaTarget& target);
+// The analytic default; empty: nothing fits.
+std::vector<std::int64_t> first_block_start(const BlockRule& rule, Flavour flavour);
+// Sizes with the knobs' values.
+BlockSizes fixed_block_sizes(const BlockRule& rule, std::span<const std::int64_t> values,
+                             ir::Nest& nest);
+
+// The space of a program whose main stage goes on blocks. Nothing where that is none.
+std::optional<Derived> derive_blocks(const std::shared_ptr<const Prepared>& prepared,
+                                     const CudaContext& context);
 std::span<const Meaning> block_meanings();
 
 }  // namespace lathe::space

@@ -4,31 +4,21 @@
 
 #include <fmt/format.h>
 
-#include "tuner/space/rules/shared/consumers.h"
+#include "tuner/space/rules/cuda/card_builder.h"
 
 namespace lathe::space {
 namespace {
 
 using ir::LoopKind;
-using Names = std::vector<std::string>;
 
 // Taps beyond so many are a loop.
 constexpr std::int64_t kMostTapsWritten = 16;
-// Threads of a block that adds up parts of sums, or packs weights.
-constexpr std::int64_t kPlainThreads = 128;
 
-class BlockBuilder : private Stepper {
+class BlockBuilder : private CardBuilder {
  public:
   BlockBuilder(const ItemStage& stage, const BlockSizes& sizes, ir::Nest& nest,
                schedule::Trace& trace, std::set<std::string>& placed)
-      : Stepper(nest, trace, false),
-        of_(stage),
-        stage_(stage.get()),
-        sizes_(sizes),
-        placed_(placed),
-        name_(tensor(stage_.tensor)),
-        vector_dim_(plain_dim(written_index(stage_), of_.axes.vector)),
-        dims_(of_.view->tensors[static_cast<std::size_t>(stage_.tensor)].shape.size()) {}
+      : CardBuilder(stage, sizes.width, stage.axes.vector, nest, trace, placed), sizes_(sizes) {}
 
   void run() {
     pack_weights();
@@ -36,25 +26,19 @@ class BlockBuilder : private Stepper {
     split_reduction();
     order_loops();
     share_sum();
-    keep_sums();
+    keep(summing(), name_ + ".acc", tile_loop_,
+         (sizes_.has_parts ? 1U : 0U) + (sizes_.has_groups ? 1U : 0U), true);
     if (sizes_.has_groups) add_up(sizes_.has_parts ? name_ + ".parts" : name_, block_loop_);
     if (sizes_.has_parts) add_up(name_, "");
     bind_loops();
     stage_operand(of_.axes.weights, sizes_.weights, of_.axes.vector);
     stage_operand(of_.axes.input, sizes_.input, of_.pixel(0));
     write_out_tile();
-    if (!sizes_.has_groups && !sizes_.has_parts) place_maps(tile_loop_);
+    if (!sizes_.has_groups && !sizes_.has_parts) place_maps(tile_loop_, true);
     placed_.insert(name_);
   }
 
  private:
-  const std::string& tensor(int id) const {
-    return of_.view->tensors[static_cast<std::size_t>(id)].name;
-  }
-  const std::string& loop(int iter) const {
-    return stage_.iters[static_cast<std::size_t>(iter)].name;
-  }
-  ir::SizeId width() { return number(sizes_.width); }
   ir::SizeId block_of_vectors() { return times(times(sizes_.v, width()), sizes_.of_v); }
   const std::string& summing() const { return summing_.empty() ? name_ : summing_; }
 
@@ -153,104 +137,25 @@ class BlockBuilder : private Stepper {
     }
   }
 
-  // The dimensions of the result, after `before` others, in vectors.
-  std::vector<schedule::LayoutItem> in_vectors(std::size_t before) {
-    std::vector<schedule::LayoutItem> layout;
-    const int vector = vector_dim_ + static_cast<int>(before);
-    for (int d = 0; std::cmp_less(d, dims_ + before); ++d)
-      if (d != vector) layout.push_back({d, std::int64_t{1}});
-    layout.push_back({vector, sizes_.width});
-    layout.push_back({vector, std::int64_t{1}});
-    return layout;
-  }
-  void write_out_copy(const std::string& name, std::size_t loops, bool in_lanes) {
-    for (std::size_t i = 0; i < loops; ++i)
-      kind(fmt::format("{}.d{}", name, i),
-           in_lanes && i + 1 == loops ? LoopKind::kVectorized : LoopKind::kUnrolled);
-  }
-
-  // The sums that are under way, in registers.
-  void keep_sums() {
-    const auto layout = in_vectors((sizes_.has_parts ? 1U : 0U) + (sizes_.has_groups ? 1U : 0U));
-    const std::string name = name_ + ".acc";
-    step(schedule::Cache{summing(), name, tile_loop_, ir::Scope::kRegister, layout});
-    write_out_copy(name, layout.size(), true);
-  }
-
-  // The block's own loops, inside `above`.
-  Names loops_of(const std::string& block, ir::LoopId above) const {
-    Names out;
-    for (const ir::LoopId l : nest_.loops_around(nest_.find_block(block)))
-      if (l != above && nest_.is_inside({ir::Item::Kind::kLoop, l}, above))
-        out.push_back(nest_.loops[l].name);
-    return out;
-  }
-
   // Adds up the parts of the block's results: all threads of the block where these were computed
   // take turns, or a kernel of its own does it.
   void add_up(const std::string& block, const std::string& at) {
     if (!at.empty()) step(schedule::ReverseComputeAt{block, at});
-    Names loops = loops_of(block, at.empty() ? ir::kRoot : nest_.find_loop(at));
+    Names loops = loops_of(block, at);
     const std::string parts = loops.back();
     loops.pop_back();
     const std::size_t before = loops.size() - dims_;  // results are parts themselves
-    const bool in_lanes = std::cmp_equal(vector_dim_ + 1, dims_) && sizes_.width > 1;
-    std::string lane;
-    if (in_lanes) {
-      const std::string last = loops.back();
-      split(last, width(), last + ".v", last + ".l");
-      loops.back() = last + ".v";
-      lane = last + ".l";
-    }
+    const std::string lane = split_lanes(loops);
     Names order = loops;
     order.push_back(parts);
-    if (in_lanes) order.push_back(lane);
+    if (!lane.empty()) order.push_back(lane);
     step(schedule::Reorder{order});
     const std::string turn = at.empty() ? bind_plainly(block, loops) : fused(loops, block + ".all");
-    keep_added(block, turn, before, in_lanes);
-    if (in_lanes) kind(lane, LoopKind::kVectorized);
+    keep(block, block + ".sum", turn, before, !lane.empty());
+    if (!lane.empty()) kind(lane, LoopKind::kVectorized);
     kind(parts, LoopKind::kUnrolled);
-    if (block == name_) place_maps(turn);
+    if (block == name_) place_maps(turn, !lane.empty());
     if (!at.empty()) kind(turn, LoopKind::kItems);
-  }
-
-  // One loop of these; its name.
-  std::string fused(const Names& loops, const std::string& name) {
-    if (loops.size() < 2) return loops[0];
-    step(schedule::Fuse{loops, name});
-    return name;
-  }
-  // Blocks and threads for loops whose extents are numbers. Returns the loop of threads.
-  std::string bind_plainly(const std::string& block, Names loops) {
-    Names threads;
-    for (std::int64_t left = kPlainThreads; left > 1 && !loops.empty();) {
-      const std::string l = loops.back();
-      const std::int64_t extent =
-          nest_.sizes.constant_value(nest_.loops[nest_.find_loop(l)].extent);
-      loops.pop_back();
-      if (extent > left) {
-        split(l, number(left), l + ".g", l + ".i");
-        loops.push_back(l + ".g");
-      }
-      threads.insert(threads.begin(), extent > left ? l + ".i" : l);
-      left /= extent;
-    }
-    if (!loops.empty()) kind(fused(loops, block + ".g"), LoopKind::kBlockX);
-    const std::string turn = fused(threads, block + ".i");
-    kind(turn, LoopKind::kThreadX);
-    return turn;
-  }
-
-  void keep_added(const std::string& block, const std::string& turn, std::size_t before,
-                  bool in_lanes) {
-    std::vector<schedule::LayoutItem> layout = in_vectors(before);
-    if (!in_lanes) {
-      layout.clear();
-      for (int d = 0; std::cmp_less(d, dims_ + before); ++d) layout.push_back({d, std::int64_t{1}});
-    }
-    const std::string name = block + ".sum";
-    step(schedule::Cache{block, name, turn, ir::Scope::kRegister, layout});
-    write_out_copy(name, layout.size(), in_lanes);
   }
 
   void bind_loops() {
@@ -304,7 +209,7 @@ class BlockBuilder : private Stepper {
   }
   // Elements that one copy has: a vector where rows begin at multiples of it.
   std::int64_t copy_lanes(const ir::Read* read, int last, bool packed) const {
-    if (packed) return sizes_.width;
+    if (packed) return width_;
     const ir::Affine& row = read->index[static_cast<std::size_t>(last)];
     const auto& source = of_.view->tensors[static_cast<std::size_t>(read->tensor)];
     const std::int64_t lanes = kCopyBytes / size_of(source.dtype);
@@ -329,35 +234,10 @@ class BlockBuilder : private Stepper {
     kind(loop(of_.axes.reduce) + ".u", LoopKind::kUnrolled);
   }
 
-  // Element-wise maps of the result are computed by the thread that has it.
-  void place_maps(const std::string& at) {
-    for (const te::Stage& consumer : of_.view->stages) {
-      const std::string& name = tensor(consumer.tensor);
-      if (consumer.reduce != ir::ReduceOp::kNone || placed_.contains(name)) continue;
-      const ir::BlockId id = nest_.find_block(name);
-      if (id < 0 || !maps_element_by_element(nest_, nest_.blocks[id], nest_.find_buffer(name_)) ||
-          !may_step(schedule::ReverseComputeAt{name, at}))
-        continue;
-      placed_.insert(name);
-      Names loops = loops_of(name, nest_.find_loop(at));
-      const std::string lane = loops[static_cast<std::size_t>(vector_dim_)];
-      loops.erase(loops.begin() + vector_dim_);
-      split(lane, width(), lane + ".v", lane + ".l");
-      loops.push_back(lane + ".v");
-      write_out({}, loops, lane + ".l");
-    }
-  }
-
   static constexpr std::int64_t kRowPad = 4;
   static constexpr int kCopyBytes = 16;
 
-  const ItemStage& of_;
-  const te::Stage& stage_;
   const BlockSizes& sizes_;
-  std::set<std::string>& placed_;
-  std::string name_;
-  int vector_dim_;    // of the result
-  std::size_t dims_;  // of the result
   std::string packed_, summing_;
   std::string block_loop_, tile_loop_;
   Names far_, near_;  // loops of blocks, and of threads, along pixels
