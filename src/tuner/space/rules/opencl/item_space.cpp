@@ -68,8 +68,10 @@ Prepared prepare_for_grid(const te::Workload& workload, bool in_parts) {
   return prepared;
 }
 
-ItemProgram::ItemProgram(Prepared prepared, const OpenClTarget& target)
-    : prepared_(std::make_shared<const Prepared>(std::move(prepared))), target_(target) {
+ItemProgram::ItemProgram(Prepared prepared, const OpenClTarget& target, bool staged)
+    : prepared_(std::make_shared<const Prepared>(std::move(prepared))),
+      target_(target),
+      staged_(staged) {
   main_ = stage_with_axes(prepared_->view, main_stage(prepared_->view));
 }
 
@@ -101,6 +103,47 @@ void ItemProgram::list_knobs(const std::string& prefix, std::vector<Knob>& knobs
             {label_of(ReduceOrder::kChannelsOutside), label_of(ReduceOrder::kTapsOutside)});
   if (has_strided_weights(main_))
     at_.pack = add("pack.weights", {0, 1}, {label_of(Packing::kNone), label_of(Packing::kWhole)});
+  if (staged_)
+    at_.chunk = add("chunk.k", up_to({4, 8, 16, 32, 64}, main_.extent(main_.axes.reduce)));
+}
+
+bool ItemProgram::has_shared_reads() const {
+  return main_.axes.vector >= 0 && main_.axes.reduce >= 0 && main_.pixel(0) >= 0 &&
+         has_reuse(main_.get());
+}
+
+// What the items of a group stage of an operand, of all rows that they read together.
+void ItemProgram::constrain_staged(Derived& derived) const {
+  ir::Sizes& s = derived.sizes;
+  const auto knob = [&](int number) {
+    return number < 0 ? s.constant(1)
+                      : s.knob(number, derived.knobs[static_cast<std::size_t>(number)].name);
+  };
+  const auto reach = [&](int iter) {
+    ir::SizeId tile = s.constant(1);
+    if (iter == main_.axes.vector)
+      tile = s.mul(s.mul(knob(at_.v), knob(at_.group_x)), s.constant(target_.vector_width));
+    else if (iter == main_.pixel(0)) tile = s.mul(knob(at_.p0), knob(at_.group_y));
+    else if (iter == main_.pixel(1)) tile = knob(at_.p1);
+    else if (iter == main_.axes.reduce) tile = knob(at_.chunk);
+    else if (std::ranges::count(main_.axes.taps, iter) > 0) tile = s.constant(main_.extent(iter));
+    return s.min(tile, s.constant(main_.extent(iter)));
+  };
+  ir::SizeId bytes = s.constant(0);
+  for (const ir::Read* read : ir::reads_of(main_.get().body)) {
+    const Dtype dtype = main_.view->tensors[static_cast<std::size_t>(read->tensor)].dtype;
+    ir::SizeId elements = s.constant(size_of(dtype));
+    for (const ir::Affine& row : read->index) {
+      ir::SizeId extent = s.constant(1);
+      for (const ir::AffineTerm& term : row.terms)
+        extent = s.add(extent, s.mul(s.constant(std::abs(term.coef)),
+                                     s.add(reach(term.iter), s.constant(-1))));
+      elements = s.mul(elements, extent);
+    }
+    bytes = s.add(bytes, elements);
+  }
+  derived.constraints.push_back(
+      {"the group stages more than its memory holds", bytes, target_.local_bytes});
 }
 
 void ItemProgram::constrain(Flavour flavour, Derived& derived) const {
@@ -111,6 +154,7 @@ void ItemProgram::constrain(Flavour flavour, Derived& derived) const {
   };
   derived.constraints.push_back({"the group has more items than the device takes",
                                  s.mul(size(at_.group_x), size(at_.group_y)), target_.group_items});
+  if (staged_) constrain_staged(derived);
   if (flavour == Flavour::kWide) return;
   const ir::SizeId tile = s.mul(size(at_.v), s.mul(size(at_.p0), size(at_.p1)));
   derived.constraints.push_back({"an item has more results than registers",
@@ -136,6 +180,7 @@ void ItemProgram::set_start(const std::vector<Knob>& knobs, Values& start) const
   set(at_.unroll, 4);
   set(at_.reduce, 1);
   set(at_.pack, 1);
+  set(at_.chunk, 16);
 }
 
 ItemSizes ItemProgram::sizes_of_main(const std::vector<Knob>& knobs,
@@ -158,6 +203,8 @@ ItemSizes ItemProgram::sizes_of_main(const std::vector<Knob>& knobs,
   const bool copies = chosen(at_.pack) != 0 && has_strided_weights(main_);
   out.copying = std::min(kItemsOfGroup, target_.group_items);
   out.weights = copies ? Packing::kWhole : Packing::kNone;
+  out.staged = staged_;
+  if (staged_) out.chunk = size(at_.chunk);
   return out;
 }
 
@@ -260,6 +307,38 @@ class TreeAlternatives : public Alternatives {
   std::size_t at_ = 0;       // the number of the knob
 };
 
+class StageAlternatives : public Alternatives {
+ public:
+  StageAlternatives(ItemProgram program, Flavour flavour)
+      : program_(std::move(program)), flavour_(flavour) {}
+
+  std::vector<Choice> choices(const std::vector<Knob>& before) override {
+    at_ = before.size();
+    std::vector<Knob> knobs = before;
+    knobs.push_back({"stage", {0, 1}, {"none", "group"}, true});
+    program_.list_knobs("staged.", knobs);
+    return {choice_of(std::move(knobs), at_)};
+  }
+  // Whether it is worth it is for measurements to say: the direct program stays the first start.
+  void add_limits_and_starts(Derived& derived) override {
+    program_.constrain(flavour_, derived);
+    knobs_ = derived.knobs;
+    Values start = first_values(knobs_);
+    start[at_] = 1;
+    program_.set_start(knobs_, start);
+    derived.starts.push_back(std::move(start));
+  }
+  Result<Sketch> build(std::span<const std::int64_t> values, const Build&) const override {
+    return program_.build(knobs_, values);
+  }
+
+ private:
+  ItemProgram program_;
+  Flavour flavour_;
+  std::vector<Knob> knobs_;  // of the space
+  std::size_t at_ = 0;       // the number of the knob
+};
+
 constexpr Meaning kItemMeanings[] = {
     {"width", "elements of the vectors in which an item loads, computes and stores"},
     {"item.v", "width of an item's tile along the vector axis, in vectors"},
@@ -275,10 +354,34 @@ constexpr Meaning kTreeMeanings[] = {
      "another one these. Then the knobs parts.* have an effect"},
 };
 
+constexpr Meaning kStageMeanings[] = {
+    {"stage",
+     "none: each item reads the operands itself; group: the items of a group bring them into its "
+     "local memory, chunk by chunk of the sum. Then the knobs staged.* have an effect"},
+    {"staged.width", "elements of the vectors of an item whose operands are staged"},
+    {"staged.item.v", "width of its tile along the vector axis, in vectors"},
+    {"staged.item.p0", "height of its tile along the innermost pixel axis"},
+    {"staged.item.p1", "height of its tile along the next pixel axis"},
+    {"staged.group.x", "items of a work group that stages, along the vector axis"},
+    {"staged.group.y", "items of a work group that stages, along the innermost pixel axis"},
+    {"staged.chunk.k", "steps of the reduction whose operands are staged at a time"},
+};
+
 }  // namespace
 
 std::span<const Meaning> item_meanings() { return kItemMeanings; }
 std::span<const Meaning> tree_meanings() { return kTreeMeanings; }
+std::span<const Meaning> stage_meanings() { return kStageMeanings; }
+
+Result<std::unique_ptr<Alternatives>> offer_stage(const OpenClContext& context) {
+  ItemProgram program(prepare_for_grid(context.workload, false), context.target, true);
+  if (!program.has_shared_reads() || context.target.local_bytes == 0) return nullptr;
+  std::vector<Knob> knobs;
+  ItemProgram tried = program;
+  tried.list_knobs("", knobs);
+  if (!tried.build(knobs, first_values(knobs))) return nullptr;
+  return std::make_unique<StageAlternatives>(std::move(program), context.flavour);
+}
 
 Result<std::unique_ptr<Alternatives>> offer_tree(const OpenClContext& context) {
   Prepared prepared = prepare_for_grid(context.workload, true);
