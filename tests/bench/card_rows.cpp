@@ -1,12 +1,13 @@
 // card-rows ARCHITECTURE [FLOPS]: for each line `NAME<tab>EXPRESSION` of standard input a line with
-// the name, and of the default program for cards of that architecture: milliseconds from flat
-// program to PTX; kernels; the most registers of a thread; bytes of spills; loads from memory of the
-// card in the PTX, of 16 bytes and of less. With FLOPS, programs of at most so many operations are
-// executed by this processor, and some elements compared: the last word is "right", "left" for
-// larger ones, or else what is wrong.
+// the name, and of the default program for cards of that architecture: milliseconds of the
+// processor from flat program to PTX; kernels; the most registers of a thread; bytes of spills;
+// loads from memory of the card in the PTX, of 16 bytes and of less. With FLOPS, programs of at
+// most so many operations are executed by this processor, and some elements compared: the last word
+// is "right", "left" for larger ones, or else what is wrong.
 #include <algorithm>
-#include <chrono>
+#include <cmath>
 #include <cstdlib>
+#include <ctime>
 #include <iostream>
 
 #include "compiler/codegen/llvm/nvptx/nvptx_backend.h"
@@ -22,7 +23,6 @@
 namespace {
 
 using namespace lathe;
-using Clock = std::chrono::steady_clock;
 
 struct Made {
   te::Workload workload;
@@ -33,12 +33,13 @@ struct Made {
 
 Result<Made> make(const std::string& expression, const Target& target) {
   Made made{LATHE_TRY(te::parse_workload(expression)), {}, {}};
-  const auto space = LATHE_TRY(space::derive_space(made.workload, target, space::Flavour::kDefault));
-  made.program = LATHE_TRY(
-      driver::lowered(made.workload, space->trace(space->default_config()), target));
-  const auto begin = Clock::now();
+  const auto space =
+      LATHE_TRY(space::derive_space(made.workload, target, space::Flavour::kDefault));
+  made.program =
+      LATHE_TRY(driver::lowered(made.workload, space->trace(space->default_config()), target));
+  const std::clock_t begin = std::clock();
   made.image = LATHE_TRY(codegen::cuda_image(made.program, target.as_cuda()));
-  made.milliseconds = std::chrono::duration<double, std::milli>(Clock::now() - begin).count();
+  made.milliseconds = 1e3 * static_cast<double>(std::clock() - begin) / CLOCKS_PER_SEC;
   return made;
 }
 
@@ -69,10 +70,10 @@ Result<std::string> compared(const Made& made, const Target& target) {
     const auto all = interp::from_storage(made.program.outputs[o], got[o]);
     const auto count = static_cast<std::int64_t>(all.size());
     for (std::int64_t i = 0; i < kElements; ++i) {
-      const std::int64_t at = i == 0   ? 0
-                              : i == 1 ? count - 1
-                                       : static_cast<std::int64_t>(
-                                             rng.below(static_cast<std::uint64_t>(count)));
+      const std::int64_t at =
+          i == 0   ? 0
+          : i == 1 ? count - 1
+                   : static_cast<std::int64_t>(rng.below(static_cast<std::uint64_t>(count)));
       const auto want = elements.at(outputs[o], at);
       if (!want) break;
       const double have = all[static_cast<std::size_t>(at)];

@@ -35,7 +35,7 @@ enum class State { kReady, kAtBarrier, kAtExchange, kDone };
 struct Thread {
   Index3 index{};
   State state = State::kReady;
-  std::vector<Copy> begun;                // of no batch yet
+  std::vector<Copy> begun;                 // of no batch yet
   std::vector<std::vector<Copy>> batches;  // not awaited yet, the oldest first
   std::uint32_t given = 0;                 // to the others of its warp
   ucontext_t context{};
@@ -213,19 +213,18 @@ HostFunction entry(const char* name, F* function) {
 }  // namespace
 
 std::span<const HostFunction> host_functions() {
-  static const HostFunction all[] = {
-      entry("lathe_host_thread_x", lathe_host_thread_x),
-      entry("lathe_host_thread_y", lathe_host_thread_y),
-      entry("lathe_host_thread_z", lathe_host_thread_z),
-      entry("lathe_host_block_x", lathe_host_block_x),
-      entry("lathe_host_block_y", lathe_host_block_y),
-      entry("lathe_host_block_z", lathe_host_block_z),
-      entry("lathe_host_barrier", lathe_host_barrier),
-      entry("lathe_host_exchange", lathe_host_exchange),
-      entry("lathe_host_copy", lathe_host_copy),
-      entry("lathe_host_commit", lathe_host_commit),
-      entry("lathe_host_await", lathe_host_await),
-      {"lathe_group", g_shared}};
+  static const HostFunction all[] = {entry("lathe_host_thread_x", lathe_host_thread_x),
+                                     entry("lathe_host_thread_y", lathe_host_thread_y),
+                                     entry("lathe_host_thread_z", lathe_host_thread_z),
+                                     entry("lathe_host_block_x", lathe_host_block_x),
+                                     entry("lathe_host_block_y", lathe_host_block_y),
+                                     entry("lathe_host_block_z", lathe_host_block_z),
+                                     entry("lathe_host_barrier", lathe_host_barrier),
+                                     entry("lathe_host_exchange", lathe_host_exchange),
+                                     entry("lathe_host_copy", lathe_host_copy),
+                                     entry("lathe_host_commit", lathe_host_commit),
+                                     entry("lathe_host_await", lathe_host_await),
+                                     {"lathe_group", g_shared}};
   return all;
 }
 

@@ -89,10 +89,9 @@ Status launch(const HostModule& module, const device::Launch& l, const HostMemor
   for (std::int64_t i = 0; i < blocks; ++i) {
     const std::int64_t b = (first + i) % blocks;
     begin_shared_memory(static_cast<std::size_t>(l.group_bytes));
-    const std::string wrong =
-        run_block(body, {b % l.groups[0], b / l.groups[0] % l.groups[1],
-                         b / l.groups[0] / l.groups[1]},
-                  l.items, module.meets(), rng);
+    const std::string wrong = run_block(
+        body, {b % l.groups[0], b / l.groups[0] % l.groups[1], b / l.groups[0] / l.groups[1]},
+        l.items, module.meets(), rng);
     if (!wrong.empty()) return fail(ErrorKind::kRun, "{}: {}", l.kernel, wrong);
   }
   if (!memory.is_whole())
@@ -114,8 +113,7 @@ Result<std::vector<interp::Bytes>> run_on_host(const std::string& ir, const cuda
   memory.scratch = nonsense(image.scratch_bytes);
   Rng rng(seed);
   for (const auto* launches : {&image.prepare, &image.run})
-    for (const device::Launch& l : *launches)
-      LATHE_TRY_STATUS(launch(module, l, memory, rng));
+    for (const device::Launch& l : *launches) LATHE_TRY_STATUS(launch(module, l, memory, rng));
   std::vector<interp::Bytes> outputs;
   for (const auto& output : memory.outputs) outputs.push_back(output->content());
   for (std::size_t i = 0; i < inputs.size(); ++i)

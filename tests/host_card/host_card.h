@@ -1,6 +1,7 @@
 // A card that is not there: the module that becomes PTX, compiled for this processor and executed.
-// Address spaces are plain memory. Indices, barriers, exchanges and asynchronous copies are calls of
-// a small runtime in which each thread of a block is a fiber, which lets others run where it waits.
+// Address spaces are plain memory. Indices, barriers, exchanges and asynchronous copies are calls
+// of a small runtime in which each thread of a block is a fiber, which lets others run where it
+// waits.
 //
 // Threads run in an order drawn from a seed. A copy happens as late as it may: when it is awaited;
 // before that its place holds what no program wants. Where the test is built with the address

@@ -41,15 +41,14 @@ std::string without_spaces(std::string ir) {
 struct Replaced {
   const char *intrinsic, *function;
 };
-constexpr Replaced kReplaced[] = {
-    {"llvm.nvvm.read.ptx.sreg.tid.x", "lathe_host_thread_x"},
-    {"llvm.nvvm.read.ptx.sreg.tid.y", "lathe_host_thread_y"},
-    {"llvm.nvvm.read.ptx.sreg.tid.z", "lathe_host_thread_z"},
-    {"llvm.nvvm.read.ptx.sreg.ctaid.x", "lathe_host_block_x"},
-    {"llvm.nvvm.read.ptx.sreg.ctaid.y", "lathe_host_block_y"},
-    {"llvm.nvvm.read.ptx.sreg.ctaid.z", "lathe_host_block_z"},
-    {"llvm.nvvm.barrier0", "lathe_host_barrier"},
-    {"llvm.nvvm.shfl.sync.bfly.i32", "lathe_host_exchange"}};
+constexpr Replaced kReplaced[] = {{"llvm.nvvm.read.ptx.sreg.tid.x", "lathe_host_thread_x"},
+                                  {"llvm.nvvm.read.ptx.sreg.tid.y", "lathe_host_thread_y"},
+                                  {"llvm.nvvm.read.ptx.sreg.tid.z", "lathe_host_thread_z"},
+                                  {"llvm.nvvm.read.ptx.sreg.ctaid.x", "lathe_host_block_x"},
+                                  {"llvm.nvvm.read.ptx.sreg.ctaid.y", "lathe_host_block_y"},
+                                  {"llvm.nvvm.read.ptx.sreg.ctaid.z", "lathe_host_block_z"},
+                                  {"llvm.nvvm.barrier0", "lathe_host_barrier"},
+                                  {"llvm.nvvm.shfl.sync.bfly.i32", "lathe_host_exchange"}};
 constexpr const char* kMeeting[] = {"lathe_host_barrier", "lathe_host_exchange"};
 
 void replace_intrinsics(llvm::Module& module) {
@@ -73,9 +72,9 @@ void replace_assembly(llvm::CallInst& call, const std::string& text) {
   const auto call_of = [&](const char* name, std::vector<llvm::Value*> operands) {
     std::vector<llvm::Type*> types;
     for (const llvm::Value* operand : operands) types.push_back(operand->getType());
-    b.CreateCall(module.getOrInsertFunction(
-                     name, llvm::FunctionType::get(b.getVoidTy(), types, false)),
-                 operands);
+    b.CreateCall(
+        module.getOrInsertFunction(name, llvm::FunctionType::get(b.getVoidTy(), types, false)),
+        operands);
   };
   const std::string copy = "cp.async.c?.shared.global [$0], [$1], ", wait = "cp.async.wait_group ";
   if (text == "cp.async.commit_group;") call_of("lathe_host_commit", {});
@@ -96,8 +95,7 @@ void replace_assembly(llvm::Module& module) {
       if (auto* call = llvm::dyn_cast<llvm::CallInst>(&instruction); call && call->isInlineAsm())
         calls.push_back(call);
   for (llvm::CallInst* call : calls)
-    replace_assembly(*call,
-                     llvm::cast<llvm::InlineAsm>(call->getCalledOperand())->getAsmString());
+    replace_assembly(*call, llvm::cast<llvm::InlineAsm>(call->getCalledOperand())->getAsmString());
 }
 
 constexpr const char* kEntry = ".with";
@@ -154,8 +152,7 @@ Result<std::unique_ptr<llvm::orc::LLJIT>> make_jit() {
   if (!machine) return fail(ErrorKind::kBuild, "{}", text_of(machine.takeError()));
   machine->getOptions().AllowFPOpFusion = llvm::FPOpFusion::Strict;
   machine->setCodeGenOptLevel(llvm::CodeGenOptLevel::Less);
-  auto jit =
-      llvm::orc::LLJITBuilder().setJITTargetMachineBuilder(std::move(*machine)).create();
+  auto jit = llvm::orc::LLJITBuilder().setJITTargetMachineBuilder(std::move(*machine)).create();
   if (!jit) return fail(ErrorKind::kBuild, "{}", text_of(jit.takeError()));
   llvm::orc::SymbolMap symbols;
   for (const auto& [name, address] : host_functions())

@@ -1,5 +1,5 @@
-// Schedules that go through memory of the group, for the product C[i,j] = sum(k) A[i,k] * B[k,j] and
-// for sums of rows S[i] = sum(k) X[i,k].
+// Schedules that go through memory of the group, for the product C[i,j] = sum(k) A[i,k] * B[k,j]
+// and for sums of rows S[i] = sum(k) X[i,k].
 #pragma once
 
 #include <string>
@@ -12,8 +12,8 @@ inline schedule::Annotate kind(const std::string& loop, ir::LoopKind kind) {
   return {.loop = loop, .kind = kind};
 }
 
-// How copies are shared out: along the axes of the items, along axes that are longer than what other
-// loops need, in turns, in turns of vectors, or not.
+// How copies are shared out: along the axes of the items, along axes that are longer than what
+// other loops need, in turns, in turns of vectors, or not.
 enum class Fill : std::uint8_t { kAxes, kLongAxes, kTurns, kVectors, kOne };
 constexpr Fill kFills[] = {Fill::kAxes, Fill::kLongAxes, Fill::kTurns, Fill::kVectors, Fill::kOne};
 
@@ -48,30 +48,29 @@ inline void add_fill(schedule::Trace& trace, const std::string& copy, Fill fill)
 inline schedule::Trace tiled_product() {
   using schedule::Split;
   const auto four = std::int64_t{4};
-  return {Split{"C.i", std::int64_t{16}, "io", "ir"},
-          Split{"ir", four, "it", "ii"},
-          Split{"C.j", std::int64_t{16}, "jo", "jr"},
-          Split{"jr", four, "jt", "jl"},
-          Split{"C.k", std::int64_t{8}, "ko", "ki"},
-          schedule::Reorder{{"io", "jo", "it", "jt", "ko", "ki", "ii", "jl"}},
-          kind("io", ir::LoopKind::kBlockY),
-          kind("jo", ir::LoopKind::kBlockX),
-          kind("it", ir::LoopKind::kThreadY),
-          kind("jt", ir::LoopKind::kThreadX),
-          schedule::Cache{
-              .buffer = "C", .name = "acc", .loop = "jt", .scope = ir::Scope::kRegister},
-          kind("acc.d0", ir::LoopKind::kUnrolled),
-          kind("acc.d1", ir::LoopKind::kVectorized),
-          kind("ii", ir::LoopKind::kUnrolled),
-          kind("jl", ir::LoopKind::kVectorized)};
+  return {
+      Split{"C.i", std::int64_t{16}, "io", "ir"},
+      Split{"ir", four, "it", "ii"},
+      Split{"C.j", std::int64_t{16}, "jo", "jr"},
+      Split{"jr", four, "jt", "jl"},
+      Split{"C.k", std::int64_t{8}, "ko", "ki"},
+      schedule::Reorder{{"io", "jo", "it", "jt", "ko", "ki", "ii", "jl"}},
+      kind("io", ir::LoopKind::kBlockY),
+      kind("jo", ir::LoopKind::kBlockX),
+      kind("it", ir::LoopKind::kThreadY),
+      kind("jt", ir::LoopKind::kThreadX),
+      schedule::Cache{.buffer = "C", .name = "acc", .loop = "jt", .scope = ir::Scope::kRegister},
+      kind("acc.d0", ir::LoopKind::kUnrolled),
+      kind("acc.d1", ir::LoopKind::kVectorized),
+      kind("ii", ir::LoopKind::kUnrolled),
+      kind("jl", ir::LoopKind::kVectorized)};
 }
 
 inline schedule::Trace staged_product(Fill fill, int stages = 1) {
   schedule::Trace trace = tiled_product();
   for (const char* of : {"A", "B"}) {
     const std::string copy = std::string(of) + ".s";
-    schedule::Cache cache{
-        .buffer = of, .name = copy, .loop = "ko", .scope = ir::Scope::kGroup};
+    schedule::Cache cache{.buffer = of, .name = copy, .loop = "ko", .scope = ir::Scope::kGroup};
     if (fill == Fill::kVectors)
       cache.layout = {{0, std::int64_t{1}}, {1, std::int64_t{4}}, {1, std::int64_t{1}}};
     cache.stages = stages;

@@ -51,11 +51,10 @@ Result<std::vector<AssembledKernel>> assemble(const std::string& ptx,
                 "--ptxas brings it, and scripts/test --without-ptxas leaves out what needs it");
   const test::TemporaryFolder folder;
   std::ofstream(folder.at("in.ptx")) << ptx;
-  const auto done = LATHE_TRY(run_to_end({assembler, "-v", "-arch=" + architecture,
-                                          folder.at("in.ptx"), "-o", folder.at("out.cubin")},
-                                         folder.at("report")));
-  if (done.status != 0)
-    return fail(ErrorKind::kBuild, "ptxas refuses the PTX:\n{}", done.errors);
+  const auto done = LATHE_TRY(run_to_end(
+      {assembler, "-v", "-arch=" + architecture, folder.at("in.ptx"), "-o", folder.at("out.cubin")},
+      folder.at("report")));
+  if (done.status != 0) return fail(ErrorKind::kBuild, "ptxas refuses the PTX:\n{}", done.errors);
   return kernels_in(done.errors);
 }
 

@@ -9,8 +9,8 @@ namespace lathe {
 namespace {
 
 constexpr int kMostLanesOfCode = 16;  // of vectors that are several accesses
-constexpr int kAccessBytes = 16;  // of one thread's widest load
-constexpr int kHasCopies = 80;    // the first architecture with copies past registers, and TF32
+constexpr int kAccessBytes = 16;      // of one thread's widest load
+constexpr int kHasCopies = 80;        // the first architecture with copies past registers
 
 }  // namespace
 
@@ -29,7 +29,7 @@ Abilities CudaTarget::abilities() const {
   return {.rounding = true,
           .f16 = true,
           .scaling = false,
-          .tf32_tiles = architecture >= kHasCopies,
+          .tf32_tiles = false,  // from sm_80 on they have them, but no kernel on a grid uses them
           .group_memory = true,
           .async_copies = architecture >= kHasCopies,
           .exchanges = true};

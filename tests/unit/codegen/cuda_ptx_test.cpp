@@ -49,16 +49,13 @@ flat::Program lowered(const std::string& text, const schedule::Trace& trace, con
 
 // Each thread has four neighbouring sums.
 flat::Program product(const Target& target) {
-  return lowered("A: f32[64,32]; B: f32[32,128]; C[i,j] = sum(k) A[i,k] * B[k,j]",
-                 {Split{"C.j", std::int64_t{4}, "jo", "jl"},
-                  schedule::Reorder{{"C.i", "jo", "C.k", "jl"}},
-                  schedule::Cache{.buffer = "C",
-                                  .name = "acc",
-                                  .loop = "jo",
-                                  .scope = ir::Scope::kRegister},
-                  bound("acc.d1", ir::LoopKind::kVectorized), bound("jl", ir::LoopKind::kVectorized),
-                  bound("C.i", ir::LoopKind::kBlockX), bound("jo", ir::LoopKind::kThreadX)},
-                 target);
+  return lowered(
+      "A: f32[64,32]; B: f32[32,128]; C[i,j] = sum(k) A[i,k] * B[k,j]",
+      {Split{"C.j", std::int64_t{4}, "jo", "jl"}, schedule::Reorder{{"C.i", "jo", "C.k", "jl"}},
+       schedule::Cache{.buffer = "C", .name = "acc", .loop = "jo", .scope = ir::Scope::kRegister},
+       bound("acc.d1", ir::LoopKind::kVectorized), bound("jl", ir::LoopKind::kVectorized),
+       bound("C.i", ir::LoopKind::kBlockX), bound("jo", ir::LoopKind::kThreadX)},
+      target);
 }
 
 TEST(CudaPtx, ReadsAndWritesWholeVectorsAndWhatIsUnchangedThroughItsCache) {
@@ -81,13 +78,13 @@ TEST(CudaPtx, IndicesHave32BitsWhereTheTensorsAreSmallEnough) {
   const std::string ptx = image_of(product(card("sm_80")), card("sm_80")).ptx;
   EXPECT_EQ(ptx.find("mul.lo.s64"), std::string::npos) << ptx;
   EXPECT_EQ(ptx.find("setp.lt.s64"), std::string::npos) << ptx;
-  const std::string large = image_of(lowered("X: f32[70000,70000]; Y[i,j] = X[i,j] + 1",
-                                             {Split{"Y.j", std::int64_t{128}, "jo", "ji"},
-                                              bound("Y.i", ir::LoopKind::kBlockX),
-                                              bound("ji", ir::LoopKind::kThreadX)},
-                                             card("sm_80")),
-                                     card("sm_80"))
-                                .ptx;
+  const std::string large =
+      image_of(lowered("X: f32[70000,70000]; Y[i,j] = X[i,j] + 1",
+                       {Split{"Y.j", std::int64_t{128}, "jo", "ji"},
+                        bound("Y.i", ir::LoopKind::kBlockX), bound("ji", ir::LoopKind::kThreadX)},
+                       card("sm_80")),
+               card("sm_80"))
+          .ptx;
   EXPECT_NE(large.find("mul.wide.s32"), std::string::npos) << large;
 }
 
@@ -103,9 +100,9 @@ TEST(CudaPtx, GridsOfMoreThan65535AlongYAndZAreLaunchedAlongX) {
 }
 
 TEST(CudaPtx, VersionsAreAsLowAsTheArchitectureAllows) {
-  const std::pair<const char*, const char*> kVersions[] = {
-      {"sm_75", "6.3"}, {"sm_80", "7.0"}, {"sm_86", "7.1"},
-      {"sm_87", "7.4"}, {"sm_89", "7.8"}, {"sm_90", "7.8"}};
+  const std::pair<const char*, const char*> kVersions[] = {{"sm_75", "6.3"}, {"sm_80", "7.0"},
+                                                           {"sm_86", "7.1"}, {"sm_87", "7.4"},
+                                                           {"sm_89", "7.8"}, {"sm_90", "7.8"}};
   for (const auto& [architecture, version] : kVersions) {
     const Target target = card(architecture);
     const std::string ptx = image_of(product(target), target).ptx;

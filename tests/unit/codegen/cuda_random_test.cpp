@@ -65,9 +65,8 @@ int check(std::uint64_t seed, bool special) {
   const Target target = card_of(seed);
   const auto scheduled = lower::lower(ir::SizedNest(s.nest, s.knobs), target);
   if (!scheduled) return 0;
-  EXPECT_EQ(difference(target, *scheduled, inputs, *want, seed), "")
-      << "seed " << seed << "\n"
-      << describe(workload, s);
+  EXPECT_EQ(difference(target, *scheduled, inputs, *want, seed), "") << "seed " << seed << "\n"
+                                                                     << describe(workload, s);
   return 1;
 }
 

@@ -46,7 +46,7 @@ struct Machine {
   // A device whose kernels run on grids: indices have 32 bits where these suffice, accesses are
   // known to be aligned, and the items of a group work together.
   bool on_grid = false;
-  bool has_copies = false;  // asynchronous ones
+  bool has_copies = false;                                      // asynchronous ones
   std::vector<std::pair<std::string, std::string>> attributes;  // of its functions
   int stack_align = 0;                                          // bytes; 0: any
 
@@ -303,9 +303,9 @@ class FunctionEmitter {
   bool moving_ = false;  // what is computed now goes to the outermost scope possible
   Frame frame_{};
   std::unordered_map<int, Value*> vars_;
-  std::unordered_map<int, double> lets_;         // of variables that are no loop's: most_of()
-  std::unordered_map<int, double> reaches_;      // of variables: reach()
-  std::unordered_map<int, std::int64_t> multiples_;          // of variables that are no loop's
+  std::unordered_map<int, double> lets_;             // of variables that are no loop's: most_of()
+  std::unordered_map<int, double> reaches_;          // of variables: reach()
+  std::unordered_map<int, std::int64_t> multiples_;  // of variables that are no loop's
   std::unordered_map<const Value*, std::uint64_t> aligned_;  // of addresses: bytes
   std::unordered_map<int, flat::Expr> vectors_;  // what variables that are vectors stand for
   std::vector<Value*> regs_;                     // null: not written yet

@@ -25,8 +25,8 @@ void collect_blocks(const Nest& nest, const std::vector<Item>& items, std::vecto
 }  // namespace
 
 const char* name_of(LoopKind kind) {
-  constexpr const char* kNames[] = {"serial",      "vectorize",  "unroll",     "parallel",
-                                    "blockIdx.x",  "blockIdx.y", "blockIdx.z", "threadIdx.x",
+  constexpr const char* kNames[] = {"serial",      "vectorize",   "unroll",     "parallel",
+                                    "blockIdx.x",  "blockIdx.y",  "blockIdx.z", "threadIdx.x",
                                     "threadIdx.y", "threadIdx.z", "threadIdx"};
   static_assert(std::size(kNames) == kLoopKinds);
   return kNames[static_cast<int>(kind)];

@@ -54,8 +54,6 @@ Address BlockEmitter::address(const Instance& at, BufferId buffer,
     coordinates.push_back(std::move(lin));
   }
   Lin offset;
-  if (storage.stage < storage.size)
-    offset.add(storage.stage, place_.stage[nest_.buffers[buffer].at]);
   flat::Expr awkward;  // digits that need a real division
   bool varies = false;
   for (const LayoutDigit& digit : storage.digits) {
@@ -80,7 +78,9 @@ Address BlockEmitter::address(const Instance& at, BufferId buffer,
   }
   Address out;
   const Range r = range_of(offset, place_.ranges, at.lanes);
-  out.inside = !awkward && r.min >= 0 && r.max < storage.size;
+  out.inside = !awkward && r.min >= 0 && r.max < storage.stage;
+  if (storage.stage < storage.size)
+    offset.add(storage.stage, place_.stage[nest_.buffers[buffer].at]);
   if (!awkward) {
     out.multiple = offset.c;
     for (const Lin::Term& term : offset.terms) out.multiple = std::gcd(out.multiple, term.coef);
@@ -268,8 +268,7 @@ void BlockEmitter::emit_write(const Instance& at, BufferId buffer, flat::Expr va
   // Partial sums are read again.
   const bool streaming =
       nest_.buffers[buffer].streaming && nest_.blocks[at.id].reduce == ir::ReduceOp::kNone;
-  flat::Stmt store =
-      flat::store(plan_.storage[buffer].buffer, where.index, value, mask, streaming);
+  flat::Stmt store = flat::store(plan_.storage[buffer].buffer, where.index, value, mask, streaming);
   if (plan_.is_of_group(buffer)) code_.owners[store.get()] = {at.id, store};
   code_.out->push_back(std::move(store));
 }

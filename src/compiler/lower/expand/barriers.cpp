@@ -32,7 +32,6 @@ void add(std::vector<GroupAccess>& to, const std::vector<GroupAccess>& from) {
     if (std::ranges::find(to, access) == to.end()) to.push_back(access);
 }
 
-
 class BarrierPlacer {
  public:
   BarrierPlacer(const Code& code, const flat::Grid& grid, const std::vector<flat::Stmt>& stmts)
@@ -229,7 +228,7 @@ class BarrierPlacer {
   const Code& code_;
   std::unordered_set<int> differing_;  // variables that differ among the items of a group
   int divergent_ = 0;
-  int depth_ = 0;                           // of loops
+  int depth_ = 0;                            // of loops
   std::unordered_map<int, int> defined_at_;  // lets: how many loops are around
   std::vector<GroupAccess> copied_;          // what asynchronous copies fill
 };

@@ -1,5 +1,5 @@
-// Where the items of a group have to meet: between what one stores into memory of the group and what
-// another loads or stores there. Found from the code alone, whatever schedule it comes from.
+// Where the items of a group have to meet: between what one stores into memory of the group and
+// what another loads or stores there. Found from the code alone, whatever schedule it comes from.
 #pragma once
 
 #include <vector>

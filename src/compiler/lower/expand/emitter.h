@@ -123,9 +123,10 @@ class Emitter {
   void bind_step(LoopId loop, const Binding& binding, Lin stage);
   bool copies_own_work(LoopId loop) const;
   void emit_fills(LoopId loop, Filling filling);
-  bool emit_held(LoopId loop, std::vector<flat::Stmt>& stores);
+  std::vector<flat::Stmt> loads_ahead(LoopId loop, std::vector<flat::Stmt>& stores);
   void emit_staged_body(LoopId loop, int var, std::int64_t ahead);
   void emit_work(LoopId loop);
+  bool can_copy() const;
   void commit_copies();
   void await_copies(std::int64_t pending);
 

@@ -1,5 +1,5 @@
-// What the items of a group do together: memory of the group that they fill, loops in which they take
-// turns, and work that one of them does for all.
+// What the items of a group do together: memory of the group that they fill, loops in which they
+// take turns, and work that one of them does for all.
 #include <algorithm>
 #include <utility>
 
@@ -57,17 +57,18 @@ void Emitter::check_filled(BlockId id) const {
   const ir::Block& block = nest_.blocks[id];
   const BlockPlan& plan = plan_.blocks[id];
   const auto is_of_one = [&](LoopId l) {
-    return ir::is_of_items(nest_.loops[l].kind) && sized_.extent(l) > 1 &&
-           holds(plan.path, l) && !holds(plan_.bound_over(id), l);
+    return ir::is_of_items(nest_.loops[l].kind) && sized_.extent(l) > 1 && holds(plan.path, l) &&
+           !holds(plan_.bound_over(id), l);
   };
   const auto check = [&](const std::vector<LoopDigit>& digits, const std::string& what) {
     for (const LoopDigit& digit : digits)
       if (is_of_one(digit.loop))
-        refuse(ErrorKind::kIllegalSchedule,
-               "block {} fills memory of a group for all items, but {} depends on loop {}, which is "
-               "bound to {}",
-               block.name, what, nest_.loops[digit.loop].name,
-               ir::name_of(nest_.loops[digit.loop].kind));
+        refuse(
+            ErrorKind::kIllegalSchedule,
+            "block {} fills memory of a group for all items, but {} depends on loop {}, which is "
+            "bound to {}",
+            block.name, what, nest_.loops[digit.loop].name,
+            ir::name_of(nest_.loops[digit.loop].kind));
   };
   for (const Iter& iter : plan.iters) check(iter.digits, "what it computes");
   for (const ir::Read* read : ir::reads_of(block.body))
@@ -78,8 +79,7 @@ void Emitter::check_filled(BlockId id) const {
 
 // What an item keeps for itself, or leaves in memory that all groups see, it must read itself:
 // items meet for memory of the group alone.
-void Emitter::check_reader(BlockId writer, BlockId reader,
-                           const std::vector<LoopId>& loops) const {
+void Emitter::check_reader(BlockId writer, BlockId reader, const std::vector<LoopId>& loops) const {
   const BufferId buffer = nest_.blocks[writer].writes;
   if (plan_.is_of_group(buffer) || !plan_.blocks[writer].live || !plan_.blocks[reader].live) return;
   const auto reads = ir::reads_of(nest_.blocks[reader].body);
@@ -98,20 +98,20 @@ void Emitter::check_reader(BlockId writer, BlockId reader,
     same = wrote == needs;
     // One item writes what no loop shares out, but each computes what it keeps for itself.
     const auto is_shared_out = [&](LoopId l) {
-      return !ir::is_of_items(nest_.loops[l].kind) ||
-             std::ranges::any_of(wrote, [&](LoopId own) {
-               const ir::LoopKind kind = nest_.loops[own].kind;
-               return kind == nest_.loops[l].kind || kind == ir::LoopKind::kItems;
-             });
+      return !ir::is_of_items(nest_.loops[l].kind) || std::ranges::any_of(wrote, [&](LoopId own) {
+        const ir::LoopKind kind = nest_.loops[own].kind;
+        return kind == nest_.loops[l].kind || kind == ir::LoopKind::kItems;
+      });
     };
     if (is_private(nest_.blocks[reader].writes))
       same = same && std::ranges::all_of(loops, is_shared_out);
   }
   if (!same)
-    refuse(ErrorKind::kUnsupported,
-           "block {} may need elements of {} that another work item computed: keep it in the memory "
-           "of the group",
-           nest_.blocks[reader].name, nest_.buffers[buffer].name);
+    refuse(
+        ErrorKind::kUnsupported,
+        "block {} may need elements of {} that another work item computed: keep it in the memory "
+        "of the group",
+        nest_.blocks[reader].name, nest_.buffers[buffer].name);
 }
 
 // Finds, by block, the axes of items along which no loop shares out what it does: the first item
@@ -125,7 +125,8 @@ void Emitter::find_idle_axes(const ir::Item& item, const flat::Grid& grid) {
       const ir::LoopKind kind = nest_.loops[l].kind;
       if (kind == ir::LoopKind::kItems) shared = ~0U;
       else if (ir::is_of_items(kind))
-        shared |= 1U << (static_cast<unsigned>(kind) - static_cast<unsigned>(ir::LoopKind::kThreadX));
+        shared |=
+            1U << (static_cast<unsigned>(kind) - static_cast<unsigned>(ir::LoopKind::kThreadX));
     }
     for (unsigned axis = 0; axis < kAxes; ++axis)
       if (grid.items[axis].count > 1 && (shared >> axis & 1U) == 0) idle_axes_[id] |= 1U << axis;
@@ -218,8 +219,8 @@ void Emitter::emit_in_turns(LoopId loop) {
   if (rest == 0) return;
   flat::Stmt last = code_.capture(
       [&] { emit_turn(loop, plus(flat::int_imm(turns * items)), {turns * items, count - 1}); });
-  code_.out->push_back(flat::if_then(
-      flat::binary(flat::BinaryOp::kLt, number, flat::int_imm(rest)), std::move(last)));
+  code_.out->push_back(flat::if_then(flat::binary(flat::BinaryOp::kLt, number, flat::int_imm(rest)),
+                                     std::move(last)));
 }
 
 void Emitter::emit_turn(LoopId loop, flat::Expr value, Range range) {

@@ -75,8 +75,8 @@ std::vector<LoopId> Plan::bound_over(BlockId block) const {
   for (const LoopId l : blocks[block].path) {
     const ir::LoopKind kind = nest.loops[l].kind;
     if (kind < ir::LoopKind::kBlockX || sized.extent(l) == 1) continue;
-    const bool for_all = ir::is_of_items(kind) && is_of_group(written) &&
-                         !inside(l, nest.buffers[written].at);
+    const bool for_all =
+        ir::is_of_items(kind) && is_of_group(written) && !inside(l, nest.buffers[written].at);
     if (!for_all) out.push_back(l);
   }
   return out;

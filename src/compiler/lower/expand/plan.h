@@ -114,7 +114,9 @@ struct Plan {
   bool is_cache_of(BufferId cache, BufferId buffer) const;
   // True if loops of items are in the same kernel as this loop: a group has several items.
   bool has_items(LoopId loop) const;
-  bool is_of_group(BufferId buffer) const { return nest.buffers[buffer].scope == ir::Scope::kGroup; }
+  bool is_of_group(BufferId buffer) const {
+    return nest.buffers[buffer].scope == ir::Scope::kGroup;
+  }
   // The loops that share out the block's work among the points of a grid, outermost first. What a
   // block does for memory of a group it does for all items, whatever loops of items are around that
   // memory.

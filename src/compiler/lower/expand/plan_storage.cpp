@@ -5,6 +5,20 @@
 #include "compiler/lower/expand/planner.h"
 
 namespace lathe::lower {
+namespace {
+
+// The row that padding belongs to begins at this digit: at the innermost, and in memory of a group
+// at the first of those of its dimension that lie side by side.
+std::size_t first_of_row(const ir::Buffer& buffer, const std::vector<LayoutDigit>& digits) {
+  std::size_t row = digits.size() - 1;
+  if (buffer.scope != ir::Scope::kGroup) return row;
+  while (row > 0 && digits[row - 1].dim == digits[row].dim &&
+         digits[row - 1].weight == digits[row].modulus)
+    --row;
+  return row;
+}
+
+}  // namespace
 
 void Planner::plan_storage(BufferId id) {
   const ir::Buffer& buffer = nest_.buffers[id];
@@ -84,7 +98,7 @@ void Planner::plan_layout(BufferId id, Storage& storage) {
     if (__builtin_mul_overflow(stride, counts[k], &stride) ||
         stride > limits_.max_scratch_bytes * 64)
       refuse(ErrorKind::kIllegalSchedule, "the storage of {} is too large", buffer.name);
-    if (k + 1 == storage.digits.size() && storage.digits.size() > 1) stride += buffer.pad_stride;
+    if (k > 0 && k == first_of_row(buffer, storage.digits)) stride += buffer.pad_stride;
   }
   storage.stage = stride;
   storage.size = stride * (buffer.stages > 1 ? plan_.stages_of(buffer.at) : 1);

@@ -1,5 +1,5 @@
-// Loops whose iterations copy into memory of the group, which has a place for several of them: while
-// one does its work, the copies for later ones are under way.
+// Loops whose iterations copy into memory of the group, which has a place for several of them:
+// while one does its work, the copies for later ones are under way.
 #include <algorithm>
 #include <utility>
 
@@ -78,20 +78,23 @@ bool Emitter::emit_staged(LoopId loop) {
     stage.c = step % stages;
     bind_step(loop, {Binding::Kind::kStatic, step}, stage);
   };
+  // The last step may be shorter, and then has code of its own.
+  const std::int64_t looped = count - (parts_.pending_at(loop, 1, 0).empty() ? 0 : 1);
   for (std::int64_t step = 0; step < ahead; ++step) {
     at(step);
-    emit_fills(loop, plan_.grids->copies ? Filling::kCopy : Filling::kAtOnce);
+    emit_fills(loop, can_copy() ? Filling::kCopy : Filling::kAtOnce);
     commit_copies();
   }
-  if (ahead < count) {
-    const int var = new_var(nest_.loops[loop].name, {0, count - ahead - 1});
+  bind_step(loop, {}, {});
+  if (looped > 0) {
+    const int var = new_var(nest_.loops[loop].name, {0, looped - 1});
     flat::Stmt body = code_.capture([&] { emit_staged_body(loop, var, ahead); });
     code_.out->push_back(
-        flat::for_loop(var, flat::int_imm(0), flat::int_imm(count - ahead), std::move(body)));
+        flat::for_loop(var, flat::int_imm(0), flat::int_imm(looped), std::move(body)));
   }
-  for (std::int64_t step = count - ahead; step < count; ++step) {
-    at(step);
-    await_copies(count - 1 - step);
+  if (looped < count) {
+    at(looped);
+    await_copies(0);
     emit_work(loop);
   }
   bind_step(loop, {}, {});
@@ -104,43 +107,62 @@ void Emitter::bind_step(LoopId loop, const Binding& binding, Lin stage) {
 }
 
 void Emitter::emit_staged_body(LoopId loop, int var, std::int64_t ahead) {
-  const std::int64_t stages = ahead + 1;
-  const std::string& name = nest_.loops[loop].name;
-  const auto let = [&](const std::string& what, const flat::Expr& value, Range range) {
-    const int made = new_var(name + what, range);
+  const std::int64_t stages = plan_.stages_of(loop), fills = sized_.extent(loop) - ahead;
+  const auto let = [&](const char* what, const flat::Expr& value, Range range) {
+    const int made = new_var(nest_.loops[loop].name + what, range);
     code_.out->push_back(flat::let(made, value));
     return made;
   };
-  const auto turn = [&](int of) {
-    return let(".stage", flat::binary(flat::BinaryOp::kMod, flat::var(of), flat::int_imm(stages)),
-               {0, stages - 1});
+  const auto stage_of = [&](int step) {
+    const flat::Expr value =
+        flat::binary(flat::BinaryOp::kMod, flat::var(step), flat::int_imm(stages));
+    return let(".stage", value, {0, stages - 1});
+  };
+  const auto to = [&](int step, int stage) {
+    Lin place;
+    place.add(1, stage);
+    bind_step(loop, {Binding::Kind::kDynamic, 0, 0, 1, step, {}}, place);
   };
   const Range range = place_.ranges[var];
-  const int next = let(".next", flat::binary(flat::BinaryOp::kAdd, flat::var(var),
-                                             flat::int_imm(ahead)),
-                       {range.min + ahead, range.max + ahead});
-  Lin here, there;
-  const int now = turn(var), later = turn(next);
-  here.add(1, now);
-  there.add(1, later);
-  code_.stages.push_back({now, later});
-  const auto to_next = [&] { bind_step(loop, {Binding::Kind::kDynamic, 0, 0, 1, next, {}}, there); };
-  const auto to_now = [&] { bind_step(loop, {Binding::Kind::kDynamic, 0, 0, 1, var, {}}, here); };
-  if (plan_.grids->copies) {
-    await_copies(ahead - 1);
-    to_next();
-    emit_fills(loop, Filling::kCopy);
-    commit_copies();
-    to_now();
-    return emit_work(loop);
-  }
-  to_next();
+  const int stage = stage_of(var);
+  await_copies(ahead - 1);
   std::vector<flat::Stmt> stores;
-  const bool held = emit_held(loop, stores);
-  if (!held) emit_fills(loop, Filling::kAtOnce);
-  to_now();
+  if (fills > 0) {
+    const flat::Expr value =
+        flat::binary(flat::BinaryOp::kAdd, flat::var(var), flat::int_imm(ahead));
+    const int next = let(".next", value, {ahead, std::min(range.max, fills - 1) + ahead});
+    const int next_stage = stage_of(next);
+    code_.stages.emplace_back(stage, next_stage);
+    to(next, next_stage);
+    const auto while_there_are = [&](std::vector<flat::Stmt> stmts) {
+      flat::Stmt all = flat::seq(std::move(stmts));
+      return range.max < fills ? all
+                               : flat::if_then(flat::binary(flat::BinaryOp::kLt, flat::var(var),
+                                                            flat::int_imm(fills)),
+                                               all);
+    };
+    code_.out->push_back(while_there_are(loads_ahead(loop, stores)));
+    if (!stores.empty()) stores = {while_there_are(std::move(stores))};
+  }
+  commit_copies();
+  to(var, stage);
   emit_work(loop);
   code_.out->insert(code_.out->end(), stores.begin(), stores.end());
+}
+
+// The copies for a later step: asynchronous ones; else loads into registers, from which `stores`
+// brings them to their places; or all of it, where they have loops, each of whose iterations would
+// need registers.
+std::vector<flat::Stmt> Emitter::loads_ahead(LoopId loop, std::vector<flat::Stmt>& stores) {
+  if (can_copy()) return {code_.capture([&] { emit_fills(loop, Filling::kCopy); })};
+  const Checkpoint before = checkpoint();
+  const flat::Stmt loads = code_.capture([&] { emit_fills(loop, Filling::kHold); });
+  if (has_loop(loads)) {
+    go_back(before);
+    return {code_.capture([&] { emit_fills(loop, Filling::kAtOnce); })};
+  }
+  stores = {code_.capture([&] { emit_fills(loop, Filling::kRelease); })};
+  return {loads};
 }
 
 // True if something is copied that the loop itself makes: it is there when its turn comes, not
@@ -157,19 +179,7 @@ bool Emitter::copies_own_work(LoopId loop) const {
   });
 }
 
-// Loads what the fills copy into registers; `stores` brings it to its place. False, and nothing
-// emitted: the fills have loops, whose iterations would need registers each.
-bool Emitter::emit_held(LoopId loop, std::vector<flat::Stmt>& stores) {
-  const Checkpoint before = checkpoint();
-  const flat::Stmt loads = code_.capture([&] { emit_fills(loop, Filling::kHold); });
-  if (has_loop(loads)) {
-    go_back(before);
-    return false;
-  }
-  code_.out->push_back(loads);
-  stores = {code_.capture([&] { emit_fills(loop, Filling::kRelease); })};
-  return true;
-}
+bool Emitter::can_copy() const { return plan_.grids->copies && grid_.has_items(); }
 
 // The copies for the iteration that the loop is bound to, in the stage that is set.
 void Emitter::emit_fills(LoopId loop, Filling filling) {
@@ -187,12 +197,11 @@ void Emitter::emit_work(LoopId loop) {
 }
 
 void Emitter::commit_copies() {
-  if (plan_.grids->copies) code_.out->push_back(flat::commit_copies());
+  if (can_copy()) code_.out->push_back(flat::commit_copies());
 }
 
 void Emitter::await_copies(std::int64_t pending) {
-  if (plan_.grids->copies)
-    code_.out->push_back(flat::await_copies(static_cast<int>(pending)));
+  if (can_copy()) code_.out->push_back(flat::await_copies(static_cast<int>(pending)));
 }
 
 }  // namespace lathe::lower

@@ -157,8 +157,7 @@ class Cacher {
           return known;
     }
     Region limits;
-    if (in_the_making)
-      limits.guards = LATHE_TRY(limits_of(readers));
+    if (in_the_making) limits.guards = LATHE_TRY(limits_of(readers));
     const int position = place_of_copy(nest_, original_, loop_, readers[0]);
     const BufferId cache = add_buffer();
     for (const BlockId id : readers) redirect_reads(nest_.blocks[id], original_, cache, padded);

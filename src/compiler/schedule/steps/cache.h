@@ -31,11 +31,13 @@ struct Cache {
 
   static constexpr const char* kName = "cache";
   static auto fields() {
-    return std::tuple{
-        Field{"buffer", &Cache::buffer}, Field{"name", &Cache::name},
-        Field{"loop", &Cache::loop},     Field{"scope", &Cache::scope},
-        Field{"layout", &Cache::layout}, Field{"reader", &Cache::reader, nullptr, true},
-        Field{"stages", &Cache::stages, nullptr, true}};
+    return std::tuple{Field{"buffer", &Cache::buffer},
+                      Field{"name", &Cache::name},
+                      Field{"loop", &Cache::loop},
+                      Field{"scope", &Cache::scope},
+                      Field{"layout", &Cache::layout},
+                      Field{"reader", &Cache::reader, nullptr, true},
+                      Field{"stages", &Cache::stages, nullptr, true}};
   }
   std::string text() const;
 };

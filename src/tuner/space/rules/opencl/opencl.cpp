@@ -13,6 +13,7 @@ namespace {
 constexpr Rule<OpenClContext> kOpenClRules[] = {
     {Place::kMainSum, offer_grid_cook_toom, grid_cook_toom_meanings},
     {Place::kDirect, offer_tree, tree_meanings},
+    {Place::kDirect, offer_stage, stage_meanings},
 };
 
 }  // namespace
