@@ -1,6 +1,5 @@
 #include "runtime/device/opencl/image.h"
 
-#include <stdexcept>
 #include <utility>
 
 #include "base/json.h"
@@ -8,133 +7,57 @@
 namespace lathe::opencl {
 namespace {
 
-constexpr const char* kAreas[] = {"input", "output", "constant", "scratch"};
-
-Json json_of(const Launch& launch) {
-  Json arguments = Json::array();
-  for (const Argument& a : launch.arguments)
-    arguments.push_back({kAreas[static_cast<int>(a.area)], a.position});
-  return {{"kernel", launch.kernel},
-          {"arguments", std::move(arguments)},
-          {"groups", launch.groups},
-          {"items", launch.items}};
+Result<std::int64_t> local_bytes_from(const Json& json) {
+  const std::int64_t bytes = LATHE_TRY(json_int(json, "local_bytes"));
+  if (bytes < 0) return fail(ErrorKind::kInvalidArgument, "a size is negative");
+  return bytes;
 }
 
-Json json_of(const std::vector<Launch>& launches) {
-  Json out = Json::array();
-  for (const Launch& launch : launches) out.push_back(json_of(launch));
-  return out;
-}
-
-// JSON's library would round a fraction, and a number that is too large is undefined for it.
-std::int64_t whole_number(const Json& json) {
-  const bool whole = json.is_number_unsigned()
-                         ? std::in_range<std::int64_t>(json.get<std::uint64_t>())
-                         : json.is_number_integer();
-  if (!whole) throw std::invalid_argument("a number is not whole, or too large");
-  return json.get<std::int64_t>();
-}
-
-std::int64_t size_from(const Json& json) {
-  const std::int64_t size = whole_number(json);
-  if (size < 0) throw std::invalid_argument("a size is negative");
-  return size;
-}
-
-std::vector<std::int64_t> sizes_from(const Json& json) {
-  std::vector<std::int64_t> out;
-  for (const Json& size : json) out.push_back(size_from(size));
-  return out;
-}
-
-std::array<std::int64_t, 3> grid_from(const Json& json) {
-  if (json.size() != 3) throw std::invalid_argument("a grid has not three dimensions");
-  return {whole_number(json.at(0)), whole_number(json.at(1)), whole_number(json.at(2))};
-}
-
-Argument argument_from(const Json& json) {
-  const auto name = json.at(0).get<std::string>();
-  const std::int64_t position = size_from(json.at(1));
-  if (!std::in_range<int>(position)) throw std::invalid_argument("a position is too large");
-  for (int area = 0; area < 4; ++area)
-    if (name == kAreas[area]) return {static_cast<Area>(area), static_cast<int>(position)};
-  throw std::invalid_argument("there is no area " + name);
-}
-
-std::vector<Launch> launches_from(const Json& json) {
-  std::vector<Launch> out;
-  for (const Json& each : json) {
-    Launch launch{each.at("kernel"), {}, grid_from(each.at("groups")), grid_from(each.at("items"))};
-    for (const Json& argument : each.at("arguments"))
-      launch.arguments.push_back(argument_from(argument));
-    out.push_back(std::move(launch));
+Result<Image> read_image(std::span<const std::byte> bytes) {
+  const Json json =
+      LATHE_TRY(parse_json({reinterpret_cast<const char*>(bytes.data()), bytes.size()}));
+  Image image;
+  image.source = LATHE_TRY(json_string(json, "source"));
+  image.options = LATHE_TRY(json_string(json, "options"));
+  for (const Json& extension : LATHE_TRY(json_array(json, "extensions"))) {
+    if (!extension.is_string())
+      return fail(ErrorKind::kInvalidArgument, "an extension is no text");
+    image.extensions.push_back(extension.get<std::string>());
   }
-  return out;
-}
-
-// The first fault that the types do not show; empty if there is none.
-std::string fault_of(const Image& image, const Launch& launch) {
-  for (int d = 0; d < 3; ++d)
-    if (launch.groups[static_cast<std::size_t>(d)] < 1 ||
-        launch.items[static_cast<std::size_t>(d)] < 1)
-      return "the grid of " + launch.kernel + " is empty";
-  for (const Argument& a : launch.arguments) {
-    const bool tensor = a.area == Area::kInput || a.area == Area::kOutput;
-    const auto& tensors = a.area == Area::kInput ? image.inputs : image.outputs;
-    if (a.position < 0 ||
-        (tensor ? std::cmp_greater_equal(a.position, tensors.size()) : a.position != 0))
-      return "an argument of " + launch.kernel + " is not there";
-  }
-  return "";
+  image.local_bytes = LATHE_TRY(local_bytes_from(json));
+  device::Plan plan = LATHE_TRY(device::plan_from_json(json));
+  image.inputs = std::move(plan.inputs);
+  image.outputs = std::move(plan.outputs);
+  image.constant_bytes = plan.constant_bytes;
+  image.scratch_bytes = plan.scratch_bytes;
+  image.prepare = std::move(plan.prepare);
+  image.run = std::move(plan.run);
+  return image;
 }
 
 }  // namespace
 
+device::Plan plan_of(const Image& image) {
+  return {image.inputs,        image.outputs, image.constant_bytes,
+          image.scratch_bytes, image.prepare, image.run};
+}
+
 std::vector<std::byte> bytes_of(const Image& image) {
-  const std::string text = Json{
-      {"source", image.source},
-      {"options", image.options},
-      {"extensions", image.extensions},
-      {"inputs", image.inputs},
-      {"outputs", image.outputs},
-      {"constant_bytes", image.constant_bytes},
-      {"scratch_bytes", image.scratch_bytes},
-      {"local_bytes", image.local_bytes},
-      {"prepare", json_of(image.prepare)},
-      {"run",
-       json_of(image.run)}}.dump();
+  Json json = {{"source", image.source},
+               {"options", image.options},
+               {"extensions", image.extensions},
+               {"local_bytes", image.local_bytes}};
+  json.update(device::to_json(plan_of(image)));
+  const std::string text = json.dump();
   const auto bytes = std::as_bytes(std::span(text));
   return {bytes.begin(), bytes.end()};
 }
 
 Result<Image> image_from(std::span<const std::byte> bytes) {
-  const auto parsed = parse_json({reinterpret_cast<const char*>(bytes.data()), bytes.size()});
-  if (!parsed)
-    return fail(ErrorKind::kInvalidArgument, "this is no image of an OpenCL program: {}",
-                parsed.error().message);
-  const Json& json = *parsed;
-  Image image;
-  try {
-    image = {json.at("source"),
-             json.at("options"),
-             json.at("extensions"),
-             sizes_from(json.at("inputs")),
-             sizes_from(json.at("outputs")),
-             size_from(json.at("constant_bytes")),
-             size_from(json.at("scratch_bytes")),
-             size_from(json.at("local_bytes")),
-             launches_from(json.at("prepare")),
-             launches_from(json.at("run"))};
-  } catch (const std::exception& error) {
-    return fail(ErrorKind::kInvalidArgument, "this is no image of an OpenCL program: {}",
-                error.what());
-  }
-  for (const auto* launches : {&image.prepare, &image.run})
-    for (const Launch& launch : *launches)
-      if (const std::string fault = fault_of(image, launch); !fault.empty())
-        return fail(ErrorKind::kInvalidArgument, "this is no image of an OpenCL program: {}",
-                    fault);
-  return image;
+  auto image = read_image(bytes);
+  if (image) return image;
+  return fail(ErrorKind::kInvalidArgument, "this is no image of an OpenCL program: {}",
+              image.error().message);
 }
 
 }  // namespace lathe::opencl
