@@ -77,7 +77,8 @@ void place_buffers(Machine& m, const Places& at) {
       case Scope::kConstant: area = at.constants; break;
       case Scope::kGlobal: area = at.global; break;
       case Scope::kShared: area = m.region_area; break;
-      case Scope::kThread: break;
+      case Scope::kThread:
+      case Scope::kGroup: break;
     }
     m.buffer_base[i] = b.slot;
   }

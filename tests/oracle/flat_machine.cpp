@@ -182,6 +182,11 @@ class Executor {
     set_var(n.var, cell(action.a).i);
   }
   void finish(const flat::PrefetchAt&, const Action&) {}
+  void finish(const flat::Barrier&, const Action&) { throw Fault{"a barrier"}; }
+  void finish(const flat::AsyncCopy&, const Action&) { throw Fault{"an asynchronous copy"}; }
+  void finish(const flat::CommitCopies&, const Action&) { throw Fault{"a batch of copies"}; }
+  void finish(const flat::AwaitCopies&, const Action&) { throw Fault{"a wait for copies"}; }
+  void finish(const flat::Exchange&, const Action&) { throw Fault{"an exchange"}; }
   void finish(const flat::For& n, const Action& action) {
     m_.require_value(action.a, 1, "a loop's bound");
     m_.require_value(action.b, 1, "a loop's bound");

@@ -175,6 +175,15 @@ Action Translator::translate(const flat::Stmt& stmt) {
     }
     void operator()(const flat::RegWrite& n) const { action.a = t.expression(n.value, action); }
     void operator()(const flat::PrefetchAt& n) const { action.a = t.expression(n.index, action); }
+    void operator()(const flat::Barrier&) const {}
+    void operator()(const flat::AsyncCopy& n) const {
+      action.a = t.expression(n.to_index, action);
+      action.b = t.expression(n.from_index, action);
+      if (n.condition) action.c = t.expression(n.condition, action);
+    }
+    void operator()(const flat::CommitCopies&) const {}
+    void operator()(const flat::AwaitCopies&) const {}
+    void operator()(const flat::Exchange& n) const { action.a = t.expression(n.value, action); }
   };
   std::visit(Visitor{*this, action, all, stmt}, stmt->value);
   return action;

@@ -2,10 +2,11 @@
 // share, and the checks of what it did. A kind of device adds how its code is built and launched.
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <vector>
 
-#include "runtime/device/launch.h"
+#include "runtime/device/launches/launches.h"
 #include "runtime/device/memory.h"
 #include "runtime/device/tensors.h"
 #include "runtime/runner/engine.h"
@@ -20,6 +21,18 @@ struct Surroundings {
   std::unique_ptr<Tensors> own;   // else null
   std::vector<tensor::Border> inputs, outputs;  // as the candidate stores them
 };
+
+// What an image says of a program besides its code.
+struct Plan {
+  std::vector<std::int64_t> inputs, outputs;  // bytes of each tensor's storage
+  std::int64_t constant_bytes = 0, scratch_bytes = 0;
+  std::vector<Launch> prepare, run;
+};
+template <class Image>
+Plan plan_of(const Image& image) {
+  return {image.inputs,        image.outputs, image.constant_bytes,
+          image.scratch_bytes, image.prepare, image.run};
+}
 
 class Candidate : public runner::Runnable {
  public:

@@ -56,10 +56,10 @@ Machine machine_of_cpu(const CpuTarget& cpu, const CpuFingerprint& own) {
 }
 
 // One item: devices do not tell more.
-Machine machine_of_item(const OpenClTarget& device) {
+Machine machine_of_item(const Target& device) {
   constexpr int kRegisters = 64, kElement = 4;
   Machine m;
-  m.vector_bytes = kElement * std::max(1, device.vector_width);
+  m.vector_bytes = kElement * device.lanes(kElement);
   m.registers = kRegisters;
   return m;
 }
@@ -67,11 +67,8 @@ Machine machine_of_item(const OpenClTarget& device) {
 }  // namespace
 
 Machine machine_of(const Target& target, const Fingerprint& fingerprint) {
-  switch (target.kind()) {
-    case DeviceKind::kCpu: return machine_of_cpu(target.as_cpu(), fingerprint.as_cpu());
-    case DeviceKind::kOpenCl: return machine_of_item(target.as_opencl());
-  }
-  LATHE_CHECK(false, "a kind of device has no machine");
+  if (target.grids()) return machine_of_item(target);
+  return machine_of_cpu(target.as_cpu(), fingerprint.as_cpu());
 }
 
 AnalyticModel::AnalyticModel(const ir::Nest& nest, const Machine& machine) : machine_(machine) {

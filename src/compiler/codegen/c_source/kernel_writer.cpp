@@ -190,6 +190,20 @@ void KernelWriter::write(const flat::Store& n) {
   store(n);
 }
 
+// No dialect has them yet.
+void KernelWriter::write(const flat::AsyncCopy&) {
+  throw Refused{"the device copies nothing while it computes"};
+}
+void KernelWriter::write(const flat::CommitCopies&) {
+  throw Refused{"the device copies nothing while it computes"};
+}
+void KernelWriter::write(const flat::AwaitCopies&) {
+  throw Refused{"the device copies nothing while it computes"};
+}
+void KernelWriter::write(const flat::Exchange&) {
+  throw Refused{"the device's work items exchange no registers"};
+}
+
 void KernelWriter::write(const flat::RegWrite& n) {
   begin_statement({n.value});
   regs_used_[static_cast<std::size_t>(n.reg)] = 1;

@@ -52,6 +52,7 @@ class KernelWriter {
                               const std::string& b) = 0;
   virtual std::string load(const flat::Load& n, const flat::Expr& e) = 0;
   virtual void store(const flat::Store& n) = 0;
+  virtual void barrier() = 0;
 
   // What dialects use.
   std::string value(const flat::Expr& e);
@@ -86,6 +87,11 @@ class KernelWriter {
   void write(const flat::Store& n);
   void write(const flat::RegWrite& n);
   void write(const flat::PrefetchAt&) {}
+  void write(const flat::Barrier&) { barrier(); }
+  void write(const flat::AsyncCopy& n);
+  void write(const flat::CommitCopies& n);
+  void write(const flat::AwaitCopies& n);
+  void write(const flat::Exchange& n);
 
   std::vector<std::string> vars_, buffers_;
   std::vector<char> regs_used_;

@@ -113,6 +113,12 @@ class FunctionEmitter {
   void statement(const flat::Store& n);
   void statement(const flat::RegWrite& n);
   void statement(const flat::PrefetchAt& n);
+  // Of grids, which processors have not.
+  void statement(const flat::Barrier&) { m_.refuse("a barrier of a group"); }
+  void statement(const flat::AsyncCopy&) { m_.refuse("an asynchronous copy"); }
+  void statement(const flat::CommitCopies&) { m_.refuse("a batch of copies"); }
+  void statement(const flat::AwaitCopies&) { m_.refuse("a wait for copies"); }
+  void statement(const flat::Exchange&) { m_.refuse("an exchange among items"); }
   void call_runtime(Value* phases, std::size_t count, Value* context);
   // `writes`: of a loop that is sure to run, the buffers that it writes to.
   void open(ScopeKind kind, llvm::Instruction* entry, std::optional<std::vector<int>> writes);

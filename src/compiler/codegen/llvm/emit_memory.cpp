@@ -50,6 +50,10 @@ llvm::Value* FunctionEmitter::base(int buffer) {
     case Scope::kGlobal: known = at(frame_.workspace); break;
     case Scope::kShared: known = at(frame_.workspace, shared_offset(m_.program)); break;
     case Scope::kThread: known = at(frame_.worker_area); break;
+    case Scope::kGroup:
+      m_.refuse("memory of a group");
+      known = llvm::PoisonValue::get(entry_.getPtrTy());
+      break;
   }
   scopes_.define(known, 0);
   return known;

@@ -62,6 +62,7 @@ llvm::Function* emit_kernel(ModuleContext& m, const Kernel& kernel) {
   FunctionEmitter emitter(m, function);
   const auto arg = [&](unsigned i) { return function->getArg(i); };
   emitter.set_frame({arg(0), arg(1), arg(2), arg(3), arg(4), arg(4)});
+  if (!kernel.grid.axes().empty()) m.refuse("kernel " + kernel.name + ", which runs on a grid");
   emitter.emit(kernel.body);
   emitter.finish();
   return function;

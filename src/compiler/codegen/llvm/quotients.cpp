@@ -69,7 +69,8 @@ bool is_given(const Program& program, const Expr& scalar) {
     case Scope::kOutput:
     case Scope::kGlobal:
     case Scope::kShared:
-    case Scope::kThread: return false;
+    case Scope::kThread:
+    case Scope::kGroup: return false;
   }
   return false;
 }

@@ -36,6 +36,11 @@ struct WrittenVisitor {
   void operator()(const Store& n) { out.buffers.push_back(n.buffer); }
   void operator()(const RegWrite& n) { out.regs.push_back(n.reg); }
   void operator()(const PrefetchAt&) {}
+  void operator()(const Barrier&) {}
+  void operator()(const AsyncCopy& n) { out.buffers.push_back(n.to); }
+  void operator()(const CommitCopies&) {}
+  void operator()(const AwaitCopies&) {}
+  void operator()(const Exchange& n) { out.regs.push_back(n.reg); }
 };
 
 struct VarVisitor {
@@ -80,6 +85,11 @@ struct VarVisitor {
   void operator()(const Store& n) { walk(n.index), walk(n.value), walk(n.mask); }
   void operator()(const RegWrite& n) { walk(n.value); }
   void operator()(const PrefetchAt& n) { walk(n.index); }
+  void operator()(const Barrier&) {}
+  void operator()(const AsyncCopy& n) { walk(n.to_index), walk(n.from_index), walk(n.condition); }
+  void operator()(const CommitCopies&) {}
+  void operator()(const AwaitCopies&) {}
+  void operator()(const Exchange& n) { walk(n.value); }
 };
 
 }  // namespace

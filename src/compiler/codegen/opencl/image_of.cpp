@@ -67,6 +67,17 @@ std::string literals_text(const flat::Program& program) {
   return out.empty() ? out : out + "\n";
 }
 
+Status check_group_memory(const flat::Program& program, const OpenClTarget& target) {
+  for (const flat::Kernel& kernel : program.kernels)
+    if (const std::int64_t bytes = flat::group_bytes_of(program, kernel);
+        bytes > target.local_bytes)
+      return fail(ErrorKind::kUnsupported,
+                  "the groups of kernel {} need {} bytes of local memory, and {} has {}; keep less "
+                  "of what is staged",
+                  kernel.name, bytes, target.text(), target.local_bytes);
+  return {};
+}
+
 void add_header(opencl::Image& image, const flat::Program& program, const cl::Helpers& helpers) {
   std::string head = "#pragma OPENCL FP_CONTRACT OFF\n";
   for (const std::string& extension : image.extensions)
@@ -85,6 +96,7 @@ Result<opencl::Image> opencl_image(const flat::Program& program, const OpenClTar
   if (types.f64 && !target.fp64)
     return fail(ErrorKind::kUnsupported, "the program computes in f64, which {} has not",
                 target.text());
+  LATHE_TRY_STATUS(check_group_memory(program, target));
   opencl::Image image{.source = "", .options = kOptions};
   if (types.f64) image.extensions.emplace_back("cl_khr_fp64");
   if (types.f16) image.extensions.emplace_back("cl_khr_fp16");

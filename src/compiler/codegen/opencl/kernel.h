@@ -47,9 +47,11 @@ class OpenClKernel : public c_source::KernelWriter {
   // memory.cpp
   std::string load(const flat::Load& n, const flat::Expr& e) override;
   void store(const flat::Store& n) override;
+  void barrier() override;
   std::vector<std::string> element_indices(const flat::Expr& index, int lanes);
   std::string parameters();
   std::string pointers();
+  std::string group_memory() const;
   std::string pointer_of(int buffer) const;
   std::string registers() const;
   std::string indices() const;

@@ -117,6 +117,8 @@ void OpenClKernel::store(const flat::Store& n) {
   }
 }
 
+void OpenClKernel::barrier() { line("barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);"); }
+
 // The parameters, and the arguments for them.
 std::string OpenClKernel::parameters() {
   std::vector<std::string> out;
@@ -162,6 +164,9 @@ std::string OpenClKernel::pointer_of(int id) const {
     case Scope::kConstant: return in_area("lathe_constants", std::to_string(buffer.slot));
     case Scope::kGlobal: return in_area("lathe_scratch", std::to_string(buffer.slot));
     case Scope::kShared: throw c_source::Refused{"memory that a region shares has no form here"};
+    case Scope::kGroup:
+      return fmt::format("  __local {0}* {1} = (__local {0}*)(lathe_group + {2});\n", element, name,
+                         buffer.slot);
     case Scope::kThread: break;
   }
   if (memory_.is_private[b] != 0) return fmt::format("  {} {}[{}];\n", element, name, buffer.size);
@@ -172,8 +177,16 @@ std::string OpenClKernel::pointer_of(int id) const {
                                               rounded_up(buffer.size * size_of(buffer.dtype))));
 }
 
+// Buffers of the group that are needed at different times may share their place: one array holds
+// all of them.
+std::string OpenClKernel::group_memory() const {
+  const std::int64_t bytes = flat::group_bytes_of(program_, kernel_);
+  if (bytes == 0) return "";
+  return fmt::format("  __local uchar lathe_group[{}] __attribute__((aligned(64)));\n", bytes);
+}
+
 std::string OpenClKernel::pointers() {
-  std::string out;
+  std::string out = group_memory();
   for (std::size_t b = 0; b < buffers_used_.size(); ++b)
     if (buffers_used_[b] != 0) out += pointer_of(static_cast<int>(b));
   return out;

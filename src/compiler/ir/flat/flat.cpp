@@ -4,10 +4,12 @@
 #include <array>
 #include <bit>
 #include <cmath>
+#include <unordered_set>
 #include <utility>
 
 #include "compiler/ir/flat/fold.h"
 #include "compiler/ir/flat/make.h"
+#include "compiler/ir/flat/rewrite.h"
 
 namespace lathe::flat {
 namespace {
@@ -267,6 +269,17 @@ Stmt store(int buffer, Expr index, Expr value, Expr mask, bool streaming) {
 Stmt reg_write(int reg, Expr value) { return make_stmt(RegWrite{reg, std::move(value)}); }
 Stmt prefetch(int buffer, Expr index) { return make_stmt(PrefetchAt{buffer, std::move(index)}); }
 
+Stmt barrier() { return make_stmt(Barrier{}); }
+Stmt async_copy(int to, Expr to_index, int from, Expr from_index, int lanes, Expr condition) {
+  return make_stmt(AsyncCopy{to, std::move(to_index), from, std::move(from_index), lanes,
+                             without_full_mask(std::move(condition))});
+}
+Stmt commit_copies() { return make_stmt(CommitCopies{}); }
+Stmt await_copies(int pending) { return make_stmt(AwaitCopies{pending}); }
+Stmt exchange(int reg, Expr value, int lane_mask) {
+  return make_stmt(Exchange{reg, std::move(value), lane_mask});
+}
+
 namespace {
 
 // The kernel keeps its number where the program already has one of that name.
@@ -287,6 +300,28 @@ void set_run(Program& program, Stmt body) {
   set_only_kernel(program, program.run, "run", std::move(body));
 }
 
+std::int64_t group_bytes_of(const Program& program, const Kernel& kernel) {
+  std::int64_t bytes = 0;
+  const auto see = [&](int id) {
+    const Buffer& b = program.buffers[static_cast<std::size_t>(id)];
+    if (b.scope == Scope::kGroup) bytes = std::max(bytes, b.slot + b.size * size_of(b.dtype));
+  };
+  std::unordered_set<const Node*> seen;
+  const auto on_expr = [&](const auto& self, const Expr& e) -> void {
+    if ((e->contents & contents::kData) == 0 || !seen.insert(e.get()).second) return;
+    if (const auto* load = std::get_if<Load>(&e->value)) see(load->buffer);
+    each_operand(*e, [&](const Expr& x) { self(self, x); });
+  };
+  const auto on_stmt = [&](const auto& self, const Stmt& s) -> void {
+    if (const auto* store = std::get_if<Store>(&s->value)) see(store->buffer);
+    if (const auto* copy = std::get_if<AsyncCopy>(&s->value)) see(copy->to);
+    each_part(
+        *s, [&](const Expr& e) { on_expr(on_expr, e); }, [&](const Stmt& x) { self(self, x); });
+  };
+  on_stmt(on_stmt, kernel.body);
+  return bytes;
+}
+
 std::vector<Axis> Grid::axes() const {
   std::vector<Axis> out;
   for (const auto* directions : {&groups, &items})
@@ -294,6 +329,10 @@ std::vector<Axis> Grid::axes() const {
       if (axis.var >= 0) out.push_back(axis);
   return out;
 }
+bool Grid::has_items() const {
+  return std::ranges::any_of(items, [](const Axis& a) { return a.var >= 0; });
+}
+std::int64_t Grid::group_items() const { return items[0].count * items[1].count * items[2].count; }
 bool Grid::is_single() const {
   return std::ranges::all_of(groups, [](const Axis& a) { return a.count == 1; }) &&
          std::ranges::all_of(items, [](const Axis& a) { return a.count == 1; });

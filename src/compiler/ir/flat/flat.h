@@ -15,6 +15,11 @@
 // of a real number to an integer truncates and stops at the ends of the range; NaN gives 0. A Cast
 // of an integer to a narrower one keeps the low bits. A Cast to bool is `!= 0`. A program must not
 // divide integers by 0 nor shift by the width or more.
+//
+// The items of a group meet at barriers, and between two of them they run in any order, at the same
+// time. What one item stores, another item of its group may load after a barrier; items of
+// different groups see nothing of each other within a kernel. Otherwise no two items of a kernel
+// touch the same element of a buffer, unless all only load it: that would be a race.
 #pragma once
 
 #include <array>
@@ -129,20 +134,23 @@ struct RegRead {
 };
 
 // What a tree contains. Its root keeps this, so that passes skip what does not concern them.
+using Contents = std::uint16_t;
 namespace contents {
-inline constexpr std::uint8_t kHalf = 1;  // a value of type f16 or bf16
+inline constexpr Contents kHalf = 1;  // a value of type f16 or bf16
 // exp, log, rsqrt, tanh, erf, sigmoid, floor, ceil or pow.
-inline constexpr std::uint8_t kMath = 2;
+inline constexpr Contents kMath = 2;
 // A comparison, minimum, maximum, division or remainder of i64.
-inline constexpr std::uint8_t kDecision = 4;
-inline constexpr std::uint8_t kVar = 8;
+inline constexpr Contents kDecision = 4;
+inline constexpr Contents kVar = 8;
 // Of statements: a For, Region, If or Let, or a list without statements.
-inline constexpr std::uint8_t kControl = 16;
-inline constexpr std::uint8_t kLet = 32;     // of statements: a Let
-inline constexpr std::uint8_t kRegion = 64;  // of statements: a Region
+inline constexpr Contents kControl = 16;
+inline constexpr Contents kLet = 32;     // of statements: a Let
+inline constexpr Contents kRegion = 64;  // of statements: a Region
 // A load, a register, or an integer made from another type's bits: any number, also one that wraps
 // when something is added.
-inline constexpr std::uint8_t kData = 128;
+inline constexpr Contents kData = 128;
+// Of statements: a Barrier, AsyncCopy, CommitCopies, AwaitCopies or Exchange.
+inline constexpr Contents kTogether = 256;
 }  // namespace contents
 
 struct Node {
@@ -150,8 +158,8 @@ struct Node {
                Reduce, Load, RegRead>
       value;
   Type type;
-  std::uint64_t hash;     // of the type, the operation and the operands' hashes
-  std::uint8_t contents;  // bits of namespace contents
+  std::uint64_t hash;  // of the type, the operation and the operands' hashes
+  Contents contents;   // bits of namespace contents
 };
 
 struct StmtNode;
@@ -199,10 +207,48 @@ struct PrefetchAt {
   int buffer;
   Expr index;
 };
+// The statements from here to Exchange are for grids whose groups have items.
+//
+// All items of the group meet here: what each stored before, and what its copies brought that it
+// has awaited, the others see from here on. Control flow around it must be the same for all items
+// of the group: no bound and no condition depends on an item's index, on memory or on a register.
+struct Barrier {};
+// Begins to copy `lanes` consecutive elements into group memory, without waiting for them. They
+// take 4, 8 or 16 bytes, and both places are at a multiple of that. Where the condition, a scalar,
+// is false, it reads nothing and zeros are stored; a null one is true. The elements are read and
+// stored at any time until the copy is awaited: nothing else may touch them meanwhile, but to read
+// what is copied.
+struct AsyncCopy {
+  int to;  // a buffer of group memory
+  Expr to_index;
+  int from;  // a buffer of the same type, in memory that all groups see
+  Expr from_index;
+  int lanes;
+  Expr condition;
+};
+// Makes one batch of the copies that this item began since its last batch; it may be empty.
+struct CommitCopies {};
+// Waits until all of this item's batches but the last `pending` are there, for itself. The other
+// items see them after a barrier that follows. Copies of no batch are not awaited.
+struct AwaitCopies {
+  int pending;
+};
+// The register becomes the value that another item of this warp has here: the item whose number is
+// this one's with the bits of the mask changed, 1 to 31. Control flow around it is as around a
+// barrier. The items of a group fill whole warps.
+struct Exchange {
+  int reg;
+  Expr value;  // a scalar, no bool
+  int lane_mask;
+};
+inline constexpr int kWarpItems = 32;
+
 struct StmtNode {
-  std::variant<Seq, For, Region, If, Let, Store, RegWrite, PrefetchAt> value;
-  std::uint64_t hash;     // of the structure
-  std::uint8_t contents;  // bits of namespace contents, those of expressions included
+  std::variant<Seq, For, Region, If, Let, Store, RegWrite, PrefetchAt, Barrier, AsyncCopy,
+               CommitCopies, AwaitCopies, Exchange>
+      value;
+  std::uint64_t hash;  // of the structure
+  Contents contents;   // bits of namespace contents, those of expressions included
 };
 
 // Where a buffer is, and who sees it. All threads see the first five.
@@ -216,6 +262,9 @@ enum class Scope {
   kGlobal,  // scratch of one run
   kShared,  // scratch of one region, for all its threads: what it holds ends with the region
   kThread,  // scratch of one thread, for one iteration of a phase; each thread has its own area
+  // Scratch of one group of a grid, for all its items: what it holds begins as anything, and ends
+  // with the group.
+  kGroup,
 };
 const char* name_of(Scope scope);
 struct Buffer {
@@ -237,12 +286,16 @@ struct Axis {
 };
 // The body of a kernel runs once for each point of its grid: for each item of each group, along x,
 // y and z. These run in any order, at the same time, like the iterations of a phase: each has
-// registers and thread memory of its own. There is no region inside a grid.
+// registers and thread memory of its own. There is no region inside a grid. The items of a group
+// are numbered x first, then y, then z; kWarpItems that follow each other from a multiple of it are
+// a warp.
 struct Grid {
   std::array<Axis, 3> groups, items;
 
-  bool is_single() const;          // one point: the kernel runs once
-  std::vector<Axis> axes() const;  // those with a variable: groups x, y, z, then items
+  bool is_single() const;            // one point: the kernel runs once
+  std::vector<Axis> axes() const;    // those with a variable: groups x, y, z, then items
+  bool has_items() const;            // some direction of items has a variable
+  std::int64_t group_items() const;  // of one group
 };
 
 // Code that is called, or launched on a device, as one.
@@ -261,9 +314,13 @@ struct Program {
   // constants (empty where nothing depends on constants alone), `run` in every call.
   std::vector<int> prepare, run;
   std::vector<Border> inputs, outputs;
-  // The sizes of the areas by scope, kThread's for one thread. Each starts 64-byte aligned.
-  std::int64_t constant_bytes = 0, global_bytes = 0, shared_bytes = 0, thread_bytes = 0;
+  // The sizes of the areas by scope, kThread's for one thread, kGroup's for one group of the kernel
+  // that needs most. Each starts 64-byte aligned.
+  std::int64_t constant_bytes = 0, global_bytes = 0, shared_bytes = 0, thread_bytes = 0,
+               group_bytes = 0;
 };
+// What a group of this kernel needs of the area: up to the end of the last buffer that it touches.
+std::int64_t group_bytes_of(const Program& program, const Kernel& kernel);
 
 // For programs of one kernel: makes `body` all that prepare or run does, as a kernel of that name.
 void set_prepare(Program& program, Stmt body);
@@ -299,6 +356,12 @@ Stmt let(int var, Expr value);
 Stmt store(int buffer, Expr index, Expr value, Expr mask = nullptr, bool streaming = false);
 Stmt reg_write(int reg, Expr value);
 Stmt prefetch(int buffer, Expr index);
+Stmt barrier();
+Stmt async_copy(int to, Expr to_index, int from, Expr from_index, int lanes,
+                Expr condition = nullptr);
+Stmt commit_copies();
+Stmt await_copies(int pending);
+Stmt exchange(int reg, Expr value, int lane_mask);
 
 bool is_imm(const Expr& e, std::int64_t value);
 std::optional<std::int64_t> as_int(const Expr& e);  // the value of an IntImm
@@ -323,8 +386,9 @@ inline bool is_comparison(BinaryOp op) { return op >= BinaryOp::kLt && op <= Bin
 inline bool yields_bool(BinaryOp op) { return op >= BinaryOp::kLt && op <= BinaryOp::kOr; }
 
 // Checks that types agree, variables are defined before they are used, registers are not carried
-// between kernels or parallel iterations, buffers exist, grids have points and no regions, and
-// every kernel has its place in prepare or run.
+// between kernels or parallel iterations, buffers exist, grids have points and no regions, items
+// meet under control flow that is the same for all of them, and every kernel has its place in
+// prepare or run.
 Status verify(const Program& program);
 
 }  // namespace lathe::flat

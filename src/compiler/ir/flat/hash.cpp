@@ -24,7 +24,7 @@ class Mix {
     contents_ |= p->contents;
     return add(p->hash);
   }
-  std::uint8_t contents() const { return contents_; }  // of all operands
+  Contents contents() const { return contents_; }  // of all operands
   std::uint64_t value() const {
     const std::uint64_t z = (state_ ^ (state_ >> 27)) * 0x94d049bb133111ebU;
     return z ^ (z >> 31);
@@ -32,7 +32,7 @@ class Mix {
 
  private:
   std::uint64_t state_;
-  std::uint8_t contents_ = 0;
+  Contents contents_ = 0;
 };
 
 struct ExprHash {
@@ -86,6 +86,18 @@ struct StmtHash {
   void operator()(const PrefetchAt& n) const {
     mix.add(static_cast<std::uint64_t>(n.buffer)).child(n.index);
   }
+  void operator()(const Barrier&) const {}
+  void operator()(const AsyncCopy& n) const {
+    mix.add(static_cast<std::uint64_t>(n.to)).child(n.to_index);
+    mix.add(static_cast<std::uint64_t>(n.from)).child(n.from_index);
+    mix.add(static_cast<std::uint64_t>(n.lanes)).child(n.condition);
+  }
+  void operator()(const CommitCopies&) const {}
+  void operator()(const AwaitCopies& n) const { mix.add(static_cast<std::uint64_t>(n.pending)); }
+  void operator()(const Exchange& n) const {
+    mix.add(static_cast<std::uint64_t>(n.reg)).child(n.value);
+    mix.add(static_cast<std::uint64_t>(n.lane_mask));
+  }
 };
 
 bool is_math(UnaryOp op) {
@@ -117,9 +129,9 @@ bool is_data(const decltype(Node::value)& value) {
 }
 
 // What the node itself adds to the contents of its operands.
-std::uint8_t own_contents(const decltype(Node::value)& value, Type type) {
+Contents own_contents(const decltype(Node::value)& value, Type type) {
   const bool half = type.dtype == Dtype::kF16 || type.dtype == Dtype::kBF16;
-  std::uint8_t own = half ? contents::kHalf : 0;
+  Contents own = half ? contents::kHalf : 0;
   if (std::holds_alternative<Var>(value)) own |= contents::kVar;
   if (is_data(value)) own |= contents::kData;
   if (const auto* n = std::get_if<Unary>(&value); n != nullptr && is_math(n->op))
@@ -130,7 +142,13 @@ std::uint8_t own_contents(const decltype(Node::value)& value, Type type) {
   }
   return own;
 }
-std::uint8_t own_contents(const decltype(StmtNode::value)& value) {
+bool is_together(const decltype(StmtNode::value)& value) {
+  return std::holds_alternative<Barrier>(value) || std::holds_alternative<AsyncCopy>(value) ||
+         std::holds_alternative<CommitCopies>(value) ||
+         std::holds_alternative<AwaitCopies>(value) || std::holds_alternative<Exchange>(value);
+}
+Contents own_contents(const decltype(StmtNode::value)& value) {
+  if (is_together(value)) return contents::kTogether;
   if (std::holds_alternative<Let>(value)) return contents::kControl | contents::kLet;
   if (std::holds_alternative<Region>(value)) return contents::kControl | contents::kRegion;
   const auto* list = std::get_if<Seq>(&value);
@@ -228,6 +246,18 @@ struct StmtEqual {
   bool operator()(const PrefetchAt& n) const {
     return n.buffer == as<PrefetchAt>().buffer && same(n.index, as<PrefetchAt>().index);
   }
+  bool operator()(const Barrier&) const { return true; }
+  bool operator()(const AsyncCopy& n) const {
+    const auto& o = as<AsyncCopy>();
+    return n.to == o.to && same(n.to_index, o.to_index) && n.from == o.from &&
+           same(n.from_index, o.from_index) && n.lanes == o.lanes && same(n.condition, o.condition);
+  }
+  bool operator()(const CommitCopies&) const { return true; }
+  bool operator()(const AwaitCopies& n) const { return n.pending == as<AwaitCopies>().pending; }
+  bool operator()(const Exchange& n) const {
+    const auto& o = as<Exchange>();
+    return n.reg == o.reg && same(n.value, o.value) && n.lane_mask == o.lane_mask;
+  }
 };
 
 void add_border(Hasher& hasher, const Border& border) {
@@ -261,14 +291,14 @@ Expr make(decltype(Node::value) value, Type type) {
   Mix mix(value.index() + 1);
   mix.add(static_cast<std::uint64_t>(type.dtype) << 32 | static_cast<std::uint32_t>(type.lanes));
   std::visit(ExprHash{mix}, value);
-  const std::uint8_t contents = mix.contents() | own_contents(value, type);
+  const Contents contents = mix.contents() | own_contents(value, type);
   return std::make_shared<const Node>(std::move(value), type, mix.value(), contents);
 }
 
 Stmt make_stmt(decltype(StmtNode::value) value) {
   Mix mix(value.index() + 101);
   std::visit(StmtHash{mix}, value);
-  const std::uint8_t contents = mix.contents() | own_contents(value);
+  const Contents contents = mix.contents() | own_contents(value);
   return std::make_shared<const StmtNode>(std::move(value), mix.value(), contents);
 }
 
@@ -306,6 +336,7 @@ std::uint64_t hash(const Program& program) {
   for (const std::int64_t bytes :
        {program.constant_bytes, program.global_bytes, program.shared_bytes, program.thread_bytes})
     hasher.add(static_cast<std::uint64_t>(bytes));
+  if (program.group_bytes > 0) hasher.add(static_cast<std::uint64_t>(program.group_bytes));
   return hasher.value();
 }
 

@@ -242,6 +242,28 @@ class Printer {
   std::string text(const PrefetchAt& n, int depth) {
     return fmt::format("{}prefetch {}\n", indent(depth), access(n.buffer, n.index, 1, nullptr));
   }
+  std::string text(const Barrier&, int depth) { return fmt::format("{}barrier\n", indent(depth)); }
+  std::string text(const AsyncCopy& n, int depth) {
+    std::string lines;
+    const std::string condition =
+        n.condition ? fmt::format(" if {}", named(n.condition, depth, lines)) : "";
+    return fmt::format("{}{}copy {} = {}{}\n", lines, indent(depth),
+                       access(n.to, n.to_index, n.lanes, nullptr),
+                       access(n.from, n.from_index, n.lanes, nullptr), condition);
+  }
+  std::string text(const CommitCopies&, int depth) {
+    return fmt::format("{}commit copies\n", indent(depth));
+  }
+  std::string text(const AwaitCopies& n, int depth) {
+    const std::string but = n.pending == 0 ? "" : fmt::format(" but the last {}", n.pending);
+    return fmt::format("{}await copies{}\n", indent(depth), but);
+  }
+  std::string text(const Exchange& n, int depth) {
+    std::string lines;
+    const std::string value = named(n.value, depth, lines);
+    return fmt::format("{}{}r{} = exchange({}, {})\n", lines, indent(depth), n.reg, value,
+                       n.lane_mask);
+  }
 
   const Program& program_;
   std::vector<std::string> vars_, buffers_;
@@ -306,6 +328,7 @@ const char* name_of(Scope scope) {
     case Scope::kGlobal: return "global";
     case Scope::kShared: return "shared";
     case Scope::kThread: return "thread";
+    case Scope::kGroup: return "group";
   }
   return "?";
 }

@@ -29,8 +29,7 @@ void each_part(const StmtNode& s, OnExpr&& on_expr, OnStmt&& on_stmt);
 template <class F>
 class ExprRewriter {
  public:
-  explicit ExprRewriter(F f, std::uint8_t concerned = 0)
-      : f_(std::move(f)), concerned_(concerned) {}
+  explicit ExprRewriter(F f, Contents concerned = 0) : f_(std::move(f)), concerned_(concerned) {}
   Expr operator()(const Expr& e) {
     if (concerned_ != 0 && (e->contents & concerned_) == 0) return e;
     // Nobody else uses the node, so its result need not be remembered.
@@ -43,14 +42,14 @@ class ExprRewriter {
 
  private:
   F f_;
-  std::uint8_t concerned_;                                       // 0: everything
+  Contents concerned_;                                           // 0: everything
   std::unordered_map<const Node*, std::pair<Expr, Expr>> done_;  // keeps the key alive
 };
 
 // Applies `f` (see ExprRewriter) to all expressions of the program. Variables, registers and
 // buffers stay.
 template <class F>
-Program rewrite_exprs(Program program, F f, std::uint8_t concerned = 0);
+Program rewrite_exprs(Program program, F f, Contents concerned = 0);
 
 template <class F>
 Expr map_operands(const Expr& e, F&& f) {
@@ -188,6 +187,20 @@ Stmt map_parts(const Stmt& s, OnExpr&& on_expr, OnStmt&& on_stmt) {
       Expr index = on_expr(n.index);
       return index == n.index ? s : prefetch(n.buffer, std::move(index));
     }
+    Stmt operator()(const Barrier&) const { return s; }
+    Stmt operator()(const AsyncCopy& n) const {
+      Expr to = on_expr(n.to_index), from = on_expr(n.from_index),
+           condition = n.condition ? on_expr(n.condition) : nullptr;
+      if (to == n.to_index && from == n.from_index && condition == n.condition) return s;
+      return async_copy(n.to, std::move(to), n.from, std::move(from), n.lanes,
+                        std::move(condition));
+    }
+    Stmt operator()(const CommitCopies&) const { return s; }
+    Stmt operator()(const AwaitCopies&) const { return s; }
+    Stmt operator()(const Exchange& n) const {
+      Expr value = on_expr(n.value);
+      return value == n.value ? s : exchange(n.reg, std::move(value), n.lane_mask);
+    }
   };
   return std::visit(Visitor{s, on_expr, on_stmt}, s->value);
 }
@@ -215,12 +228,20 @@ void each_part(const StmtNode& s, OnExpr&& on_expr, OnStmt&& on_stmt) {
     }
     void operator()(const RegWrite& n) const { on_expr(n.value); }
     void operator()(const PrefetchAt& n) const { on_expr(n.index); }
+    void operator()(const Barrier&) const {}
+    void operator()(const AsyncCopy& n) const {
+      on_expr(n.to_index), on_expr(n.from_index);
+      if (n.condition) on_expr(n.condition);
+    }
+    void operator()(const CommitCopies&) const {}
+    void operator()(const AwaitCopies&) const {}
+    void operator()(const Exchange& n) const { on_expr(n.value); }
   };
   std::visit(Visitor{on_expr, on_stmt}, s.value);
 }
 
 template <class F>
-Program rewrite_exprs(Program program, F f, std::uint8_t concerned) {
+Program rewrite_exprs(Program program, F f, Contents concerned) {
   ExprRewriter<F> on_expr(std::move(f), concerned);
   const auto on_stmt = [&](const auto& self, const Stmt& s) -> Stmt {
     if (concerned != 0 && (s->contents & concerned) == 0) return s;

@@ -30,6 +30,7 @@ class Verifier {
         preparing_(preparing),
         visible_(program.vars.size()),
         defined_(program.vars.size()),
+        differs_(program.vars.size()),
         written_(program.regs.size()) {}
 
   Status run(const Kernel& kernel) {
@@ -48,7 +49,10 @@ class Verifier {
         if (axis.var < 0 && axis.count > 1) return refuse("a grid without a variable");
         if (axis.var >= 0 && !define(axis.var)) return;
         in_parallel_ = in_parallel_ || axis.var >= 0;
+        if (axis.var >= 0 && directions == &grid.items) set_differs(axis.var, true);
       }
+    has_items_ = grid.has_items();
+    fills_warps_ = grid.group_items() % kWarpItems == 0;
   }
   template <class... Args>
   void refuse(fmt::format_string<Args...> format, Args&&... args) {
@@ -177,11 +181,11 @@ class Verifier {
   void check(const Load& n, const Expr& e) {
     if (!access(n.buffer, n.index, e->type, n.mask, &e)) return;
     const Buffer& b = buffer(n.buffer);
-    if (!preparing_) return;
-    const bool known =
-        b.scope != Scope::kOutput &&
-        (b.scope != Scope::kInput || program_.inputs[static_cast<std::size_t>(b.slot)].constant);
-    require(known, e, "prepare reads {}, which is not constant", b.name);
+    if (preparing_) require(is_constant(b), e, "prepare reads {}, which is not constant", b.name);
+  }
+  bool is_constant(const Buffer& b) const {
+    return b.scope != Scope::kOutput &&
+           (b.scope != Scope::kInput || program_.inputs[static_cast<std::size_t>(b.slot)].constant);
   }
   void check(const RegRead& n, const Expr& e) {
     if (!require(has_reg(n.reg), e, "register {} does not exist", n.reg)) return;
@@ -200,6 +204,8 @@ class Verifier {
       return false;
     }
     const Buffer& b = buffer(id);
+    if (b.scope == Scope::kGroup && !has_items_)
+      refuse("{} {}, the memory of a group, where no group has items", what, b.name);
     if (b.dtype != type.dtype)
       refuse("{} {} to {}, which holds {}", what, described(type), b.name, name_of(b.dtype));
     const Type i = index->type;
@@ -245,7 +251,11 @@ class Verifier {
     expression(n.begin), expression(n.end);
     if (!fault_.empty()) return;
     if (!define_loop(n)) return;
+    const bool differs = differs_among_items(n.begin) || differs_among_items(n.end);
+    set_differs(n.var, differs);
+    divergent_ += differs ? 1 : 0;
     serial_body(n.body);
+    divergent_ -= differs ? 1 : 0;
     visible_[static_cast<std::size_t>(n.var)] = 0;
   }
   void check(const Region& n) {
@@ -283,6 +293,8 @@ class Verifier {
     if (!s) return;
     if (const auto* w = std::get_if<RegWrite>(&s->value); w != nullptr && has_reg(w->reg))
       written_[static_cast<std::size_t>(w->reg)] = 1;
+    if (const auto* w = std::get_if<Exchange>(&s->value); w != nullptr && has_reg(w->reg))
+      written_[static_cast<std::size_t>(w->reg)] = 1;
     each_part(*s, [](const Expr&) {}, [&](const Stmt& inner) { mark_writes(inner); });
   }
   void check(const If& n) {
@@ -290,15 +302,20 @@ class Verifier {
     if (!fault_.empty()) return;
     if (n.condition->type != Type{Dtype::kBool, 1})
       return refuse("an if on a condition of type {}", described(n.condition->type));
+    const bool differs = differs_among_items(n.condition);
+    divergent_ += differs ? 1 : 0;
     scoped(n.then);
     if (n.otherwise) scoped(n.otherwise);
+    divergent_ -= differs ? 1 : 0;
   }
   void check(const Let& n) {
     expression(n.value);
     if (!fault_.empty()) return;
     if (n.value->type != Type{Dtype::kI64, 1})
       return refuse("a let of type {}", described(n.value->type));
-    if (define(n.var)) scope_.push_back(n.var);
+    if (!define(n.var)) return;
+    set_differs(n.var, differs_among_items(n.value));
+    scope_.push_back(n.var);
   }
   void check(const Store& n) {
     expression(n.index), expression(n.value);
@@ -313,16 +330,83 @@ class Verifier {
   }
   void check(const RegWrite& n) {
     expression(n.value);
-    if (!fault_.empty()) return;
-    if (!has_reg(n.reg)) return refuse("register {} does not exist", n.reg);
-    if (n.value->type != reg_type(n.reg))
-      return refuse("register {} holds {}, not {}", n.reg, described(reg_type(n.reg)),
-                    described(n.value->type));
-    written_[static_cast<std::size_t>(n.reg)] = 1;
+    if (fault_.empty()) check_written(n.reg, n.value->type);
+  }
+  void check_written(int reg, Type type) {
+    if (!has_reg(reg)) return refuse("register {} does not exist", reg);
+    if (type != reg_type(reg))
+      return refuse("register {} holds {}, not {}", reg, described(reg_type(reg)), described(type));
+    written_[static_cast<std::size_t>(reg)] = 1;
   }
   void check(const PrefetchAt& n) {
     expression(n.index);
     if (fault_.empty()) access(n.buffer, n.index, {buffer_dtype(n.buffer), 1}, nullptr, nullptr);
+  }
+
+  // What the items of a group do together.
+  bool has_group(const char* what) {
+    if (!has_items_) refuse("{} where no group has items", what);
+    return fault_.empty();
+  }
+  bool all_items_come(const char* what) {
+    if (has_group(what) && divergent_ > 0) refuse("{} where not all items of a group come", what);
+    return fault_.empty();
+  }
+  void check(const Barrier&) { all_items_come("a barrier"); }
+  void check(const AsyncCopy& n) {
+    expression(n.to_index), expression(n.from_index);
+    if (n.condition) expression(n.condition);
+    if (!fault_.empty() || !has_group("an asynchronous copy")) return;
+    const Type type{buffer_dtype(n.from), n.lanes};
+    if (n.to_index->type.lanes != 1 || n.from_index->type.lanes != 1)
+      return refuse("an asynchronous copy between vectors of indices");
+    if (!access(n.to, n.to_index, type, nullptr, nullptr) ||
+        !access(n.from, n.from_index, type, nullptr, nullptr))
+      return;
+    if (n.condition && n.condition->type != Type{Dtype::kBool, 1})
+      return refuse("an asynchronous copy on a condition of type {}", described(n.condition->type));
+    const int bytes = n.lanes * size_of(type.dtype);
+    if (bytes != 4 && bytes != 8 && bytes != 16)
+      refuse("an asynchronous copy of {} bytes; 4, 8 and 16 can be copied", bytes);
+    if (buffer(n.to).scope != Scope::kGroup)
+      refuse("an asynchronous copy to {}, which is not the memory of a group", buffer(n.to).name);
+    check_copied(buffer(n.from));
+  }
+  void check_copied(const Buffer& b) {
+    const bool all_see = b.scope == Scope::kInput || b.scope == Scope::kOutput ||
+                         b.scope == Scope::kConstant || b.scope == Scope::kGlobal;
+    if (!all_see) refuse("an asynchronous copy from {}, which not all groups see", b.name);
+    if (preparing_ && !is_constant(b))
+      refuse("prepare copies from {}, which is not constant", b.name);
+  }
+  void check(const CommitCopies&) { has_group("a batch of copies"); }
+  void check(const AwaitCopies& n) {
+    if (has_group("a wait for copies") && n.pending < 0)
+      refuse("a wait for all but {} batches of copies", n.pending);
+  }
+  void check(const Exchange& n) {
+    expression(n.value);
+    if (!fault_.empty() || !all_items_come("an exchange")) return;
+    if (!fills_warps_) return refuse("an exchange in groups that do not fill whole warps");
+    if (n.lane_mask < 1 || n.lane_mask >= kWarpItems)
+      return refuse("an exchange with the item whose number differs by the mask {}", n.lane_mask);
+    if (n.value->type.lanes != 1 || n.value->type.dtype == Dtype::kBool)
+      return refuse("an exchange of {}", described(n.value->type));
+    check_written(n.reg, n.value->type);
+  }
+
+  // Whether items of one group may see different values: data is not looked into.
+  bool differs_among_items(const Expr& e) const {
+    if ((e->contents & contents::kData) != 0) return true;
+    if (const auto* v = std::get_if<Var>(&e->value))
+      return differs_[static_cast<std::size_t>(v->id)] != 0;
+    bool differs = false;
+    if ((e->contents & contents::kVar) != 0)
+      each_operand(*e, [&](const Expr& x) { differs = differs || differs_among_items(x); });
+    return differs;
+  }
+  void set_differs(int var, bool differs) {
+    differs_[static_cast<std::size_t>(var)] = differs ? 1 : 0;
   }
 
   bool has_reg(int reg) const { return reg >= 0 && reg < static_cast<int>(program_.regs.size()); }
@@ -335,9 +419,11 @@ class Verifier {
 
   const Program& program_;
   const bool preparing_;
-  bool in_parallel_ = false;
-  // Visible_ and defined_ have an entry for each variable, written_ one for each register.
-  std::vector<char> visible_, defined_, written_;
+  bool in_parallel_ = false, has_items_ = false, fills_warps_ = false;
+  int divergent_ = 0;  // loops and branches around that differ among the items of a group
+  // Visible_, defined_ and differs_ (among the items of a group) have an entry for each variable,
+  // written_ one for each register.
+  std::vector<char> visible_, defined_, differs_, written_;
   std::vector<int> scope_;                   // lets that are visible now
   std::unordered_set<const Node*> checked_;  // shared nodes of this expression that were checked
   std::string fault_;

@@ -39,6 +39,7 @@ Status verify_buffer(const Program& program, const Buffer& b) {
     case Scope::kGlobal: return verify_area(b, program.global_bytes, "global");
     case Scope::kShared: return verify_area(b, program.shared_bytes, "shared");
     case Scope::kThread: return verify_area(b, program.thread_bytes, "thread");
+    case Scope::kGroup: return verify_area(b, program.group_bytes, "group");
     case Scope::kLiteral: break;
   }
   if (static_cast<std::int64_t>(b.literal.size()) != b.size)

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "base/target.h"
 #include "compiler/ir/flat/flat.h"
 #include "compiler/ir/nest/nest.h"
 #include "compiler/lower/expand/lin.h"
@@ -93,12 +94,6 @@ struct Storage {
   std::vector<std::int64_t> extent;  // for each dim
   std::vector<LayoutDigit> digits;   // outermost first
   std::int64_t size = 0;             // elements
-};
-
-// What a device takes whose kernels run on grids.
-struct Grids {
-  std::int64_t most_items;  // of a group
-  int most_lanes;           // of a vector, a power of two
 };
 
 struct Plan {

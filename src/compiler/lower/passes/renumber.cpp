@@ -41,6 +41,7 @@ void number(const Stmt& s, Numbers& vars, Numbers& regs) {
     for (const flat::For& phase : n->phases) vars.see(phase.var);
   if (const auto* n = std::get_if<flat::Let>(&s->value)) vars.see(n->var);
   if (const auto* n = std::get_if<flat::RegWrite>(&s->value)) regs.see(n->reg);
+  if (const auto* n = std::get_if<flat::Exchange>(&s->value)) regs.see(n->reg);
   flat::each_part(*s, [](const Expr&) {}, [&](const Stmt& inner) { number(inner, vars, regs); });
 }
 
@@ -63,6 +64,8 @@ Stmt renamed(const Stmt& s, const Numbers& vars, const Numbers& regs, OnExpr& on
     return flat::let(vars[n->var], on_expr(n->value));
   if (const auto* n = std::get_if<flat::RegWrite>(&s->value))
     return flat::reg_write(regs[n->reg], on_expr(n->value));
+  if (const auto* n = std::get_if<flat::Exchange>(&s->value))
+    return flat::exchange(regs[n->reg], on_expr(n->value), n->lane_mask);
   return flat::map_parts(s, on_expr, on_stmt);
 }
 

@@ -196,8 +196,8 @@ class Simplifier {
   }
 
   Ranges ranges_;
-  std::vector<Expr> replaced_;                          // by variable: what now stands for it
-  std::uint8_t concerned_ = flat::contents::kDecision;  // contents of trees that may change
+  std::vector<Expr> replaced_;                            // by variable: what now stands for it
+  flat::Contents concerned_ = flat::contents::kDecision;  // contents of trees that may change
   Memo memo_;
 };
 

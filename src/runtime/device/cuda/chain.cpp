@@ -6,8 +6,9 @@ namespace {
 constexpr const char* kNotFinished = "the card did not finish the candidate";
 
 Status launch_one(Device& device, const BoundLaunch& launch) {
-  std::vector<Address> values = launch.arguments;
+  std::vector<Address> values;
   std::vector<void*> parameters;
+  for (const Handle& place : launch.places) values.push_back(address_of(place));
   for (Address& value : values) parameters.push_back(&value);
   const Code code = device.api().LaunchKernel(
       launch.function, launch.grid[0], launch.grid[1], launch.grid[2], launch.block[0],

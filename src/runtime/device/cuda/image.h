@@ -1,5 +1,5 @@
-// What the NVPTX back end makes of a program, and what whoever runs it needs: PTX, machine code
-// where somebody has assembled it, the areas of memory, and what is launched in which order.
+// What the back end for cards makes of a program, and what whoever runs it needs: PTX, the areas of
+// memory, and what is launched in which order. Its bytes are JSON.
 #pragma once
 
 #include <cstddef>
@@ -9,33 +9,27 @@
 #include <vector>
 
 #include "base/result.h"
-#include "runtime/device/launch.h"
+#include "runtime/device/launches/launches.h"
 
 namespace lathe::cuda {
 
-// What assembling told of a kernel.
-struct Resources {
-  std::string kernel;
-  int registers = 0;               // of a thread
-  std::int64_t spilled_bytes = 0;  // of a thread's local memory that registers did not hold
-  std::int64_t shared_bytes = 0;   // of a block, without those that the launch adds
-  friend bool operator==(const Resources&, const Resources&) = default;
-};
+using device::Area;
+using device::Argument;
+using device::Launch;
 
+// A launch asks for its group_bytes as dynamic shared memory: those of a kernel that has static
+// shared memory are 0. Where they are more than 48 KB, the function's attribute must allow them.
 struct Image {
-  std::string ptx;  // text; never empty
-  // Machine code for `architecture` ("sm_90a"), which needs no assembling; or both are empty.
-  std::string code, architecture;
-  std::vector<Resources> resources;  // in the order of the kernels; empty: not assembled
-  // Bytes of shared memory that launches of a kernel add to what it declares: for each launch of
-  // `plan.prepare`, then of `plan.run`. Empty: none.
-  std::vector<std::int64_t> shared_bytes;
-  device::Plan plan;
+  std::string ptx;
+  int architecture = 0;                       // that the PTX is for: 80 for sm_80
+  std::vector<std::int64_t> inputs, outputs;  // bytes of each tensor's storage
+  std::int64_t constant_bytes = 0, scratch_bytes = 0;
+  std::vector<Launch> prepare, run;
   friend bool operator==(const Image&, const Image&) = default;
 };
 
 std::vector<std::byte> bytes_of(const Image& image);
-// Says what is wrong with bytes that are no image.
+// Says what is wrong with bytes that are no image, or one whose launches name areas that it lacks.
 Result<Image> image_from(std::span<const std::byte> bytes);
 
 }  // namespace lathe::cuda

@@ -9,8 +9,6 @@
 namespace lathe::cuda {
 namespace {
 
-using device::Launch;
-
 constexpr std::int64_t kLongestAxis = 65'535;           // of a grid, along y and z
 constexpr std::int64_t kPlainSharedBytes = 48 << 10;    // of a block, without asking for more
 constexpr std::size_t kLogBytes = std::size_t{16} << 10;
@@ -40,7 +38,7 @@ Status check_launch(const Launch& launch, const Facts& card) {
   return {};
 }
 
-Status check_memory(const device::Plan& plan, const Facts& card) {
+Status check_memory(const Image& plan, const Facts& card) {
   std::vector<std::int64_t> sizes = plan.inputs;
   sizes.insert(sizes.end(), plan.outputs.begin(), plan.outputs.end());
   sizes.insert(sizes.end(), {plan.constant_bytes, plan.scratch_bytes});
@@ -98,17 +96,12 @@ void* as_option(std::size_t value) { return reinterpret_cast<void*>(value); }
 }  // namespace
 
 Status check_fits(const Image& image, const Facts& card) {
-  for (const auto* launches : {&image.plan.prepare, &image.plan.run})
+  for (const auto* launches : {&image.prepare, &image.run})
     for (const Launch& launch : *launches) {
       LATHE_TRY_STATUS(check_launch(launch, card));
       LATHE_TRY_STATUS(check_parameters(image.ptx, launch));
     }
-  for (const std::int64_t bytes : image.shared_bytes)
-    if (bytes > card.block_bytes)
-      return fail(ErrorKind::kUnsupported,
-                  "a block needs {} bytes of shared memory, and {} allows {}", bytes, card.name,
-                  card.block_bytes);
-  return check_memory(image.plan, card);
+  return check_memory(image, card);
 }
 
 Result<std::string> assemble(Device& device, const std::string& ptx, const BinaryCache& logs) {
@@ -138,19 +131,14 @@ Result<std::unique_ptr<Program>> Program::build(Device& device, const Image& ima
                                                 const BinaryCache& cache) {
   LATHE_TRY_STATUS(check_fits(image, device.facts()));
   std::unique_ptr<Program> program(new Program(device));
-  program->plan_ = image.plan;
   LATHE_TRY_STATUS(program->take_code(image, cache));
-  LATHE_TRY_STATUS(program->find_kernels(image, image.plan.prepare, 0, program->prepare_));
-  LATHE_TRY_STATUS(
-      program->find_kernels(image, image.plan.run, image.plan.prepare.size(), program->run_));
+  program->prepare_ = LATHE_TRY(program->find_kernels(image.prepare));
+  program->run_ = LATHE_TRY(program->find_kernels(image.run));
   return program;
 }
 
-// Code that came with the image or from the cache and does not load is assembled anew.
+// Code of the cache that does not load is assembled anew.
 Status Program::take_code(const Image& image, const BinaryCache& cache) {
-  const std::string mine = fmt::format("sm_{}", device_.facts().architecture);
-  const bool fits = image.architecture == mine || image.architecture == mine + "a";
-  if (fits && load(image.code)) return {};
   const std::string key = device_.facts().text() + '\0' + image.ptx;
   if (const auto code = cache.find(key); code && load(*code)) {
     from_cache_ = true;
@@ -171,25 +159,24 @@ Status Program::load(const std::string& code) {
   return {};
 }
 
-Status Program::find_kernels(const Image& image, const std::vector<Launch>& launches,
-                             std::size_t first, std::vector<BoundLaunch>& out) {
-  for (std::size_t i = 0; i < launches.size(); ++i) {
-    const std::int64_t bytes = image.shared_bytes.empty() ? 0 : image.shared_bytes[first + i];
-    BoundLaunch launch{.name = launches[i].kernel,
-                       .function = LATHE_TRY(kernel_of(launches[i], bytes)),
-                       .shared_bytes = static_cast<Number>(bytes),
-                       .arguments = {},
-                       .places = {}};
+Result<std::vector<BoundLaunch>> Program::find_kernels(const std::vector<Launch>& launches) {
+  std::vector<BoundLaunch> out;
+  for (const Launch& launch : launches) {
+    BoundLaunch bound{.name = launch.kernel,
+                      .function = LATHE_TRY(kernel_of(launch)),
+                      .shared_bytes = static_cast<Number>(launch.group_bytes),
+                      .arguments = launch.arguments,
+                      .places = {}};
     for (std::size_t d = 0; d < 3; ++d) {
-      launch.grid[d] = static_cast<Number>(launches[i].groups[d]);
-      launch.block[d] = static_cast<Number>(launches[i].items[d]);
+      bound.grid[d] = static_cast<Number>(launch.groups[d]);
+      bound.block[d] = static_cast<Number>(launch.items[d]);
     }
-    out.push_back(std::move(launch));
+    out.push_back(std::move(bound));
   }
-  return {};
+  return out;
 }
 
-Result<Function> Program::kernel_of(const Launch& launch, std::int64_t dynamic_bytes) {
+Result<Function> Program::kernel_of(const Launch& launch) {
   const Api& api = device_.api();
   const Facts& card = device_.facts();
   Function function = nullptr;
@@ -209,37 +196,33 @@ Result<Function> Program::kernel_of(const Launch& launch, std::int64_t dynamic_b
     return fail(ErrorKind::kUnsupported,
                 "a block of {} has {} threads, and with {} registers a thread {} allows {}",
                 launch.kernel, threads_of_block(launch), told.registers, card.name, most);
-  const std::int64_t shared = told.shared_bytes + dynamic_bytes;
+  const std::int64_t shared = told.shared_bytes + launch.group_bytes;
   if (shared > card.block_bytes)
     return fail(ErrorKind::kUnsupported, "{} uses {} bytes of shared memory, and {} allows {}",
                 launch.kernel, shared, card.name, card.block_bytes);
-  if (shared > kPlainSharedBytes && dynamic_bytes > 0)
+  if (shared > kPlainSharedBytes && launch.group_bytes > 0)
     LATHE_TRY_STATUS(device_.expect(
-        api.FuncSetAttribute(function, kMostDynamicShared, static_cast<int>(dynamic_bytes)),
+        api.FuncSetAttribute(function, kMostDynamicShared, static_cast<int>(launch.group_bytes)),
         fmt::format("{} does not get {} bytes of shared memory", launch.kernel, shared)));
   return function;
 }
 
 namespace {
 
-std::vector<BoundLaunch> with_places(std::vector<BoundLaunch> launches,
-                                     const std::vector<Launch>& planned, const PlaceOf& place_of) {
-  for (std::size_t i = 0; i < launches.size(); ++i)
-    for (const device::Argument& argument : planned[i].arguments) {
-      launches[i].places.push_back(place_of(argument));
-      launches[i].arguments.push_back(address_of(launches[i].places.back()));
-    }
+std::vector<BoundLaunch> with_places(std::vector<BoundLaunch> launches, const PlaceOf& place_of) {
+  for (BoundLaunch& launch : launches)
+    for (const Argument& argument : launch.arguments) launch.places.push_back(place_of(argument));
   return launches;
 }
 
 }  // namespace
 
 std::vector<BoundLaunch> Program::bind_prepare(const PlaceOf& place_of) const {
-  return with_places(prepare_, plan_.prepare, place_of);
+  return with_places(prepare_, place_of);
 }
 
 std::vector<BoundLaunch> Program::bind_run(const PlaceOf& place_of) const {
-  return with_places(run_, plan_.run, place_of);
+  return with_places(run_, place_of);
 }
 
 }  // namespace lathe::cuda

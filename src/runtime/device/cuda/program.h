@@ -17,6 +17,15 @@ namespace lathe::cuda {
 
 using device::BinaryCache;
 
+// What assembling told of a kernel.
+struct Resources {
+  std::string kernel;
+  int registers = 0;              // of a thread
+  std::int64_t spilled_bytes = 0;  // of a thread, that registers did not hold
+  std::int64_t shared_bytes = 0;  // of a block, without those that a launch asks for
+  friend bool operator==(const Resources&, const Resources&) = default;
+};
+
 // Fails with kUnsupported where the card cannot run it, for a reason that shows before it is
 // assembled: grids, blocks, shared memory or buffers. kRun: a launch has other arguments than its
 // kernel. One sentence names the first.
@@ -32,14 +41,14 @@ struct BoundLaunch {
   Function function = nullptr;
   std::array<Number, 3> grid{}, block{};
   Number shared_bytes = 0;
-  std::vector<Address> arguments;
-  std::vector<Handle> places;  // that the arguments point to
+  std::vector<Argument> arguments;
+  std::vector<Handle> places;  // one for each argument
 };
-using PlaceOf = std::function<Handle(const device::Argument&)>;
+using PlaceOf = std::function<Handle(const Argument&)>;
 
 class Program {
  public:
-  // Takes the image's machine code if it is for this card, else that of the cache, else assembles.
+  // Takes the code from the cache, or assembles it.
   // kUnsupported: as check_fits, or for what only the assembler could tell, as the registers of a
   // block.
   static Result<std::unique_ptr<Program>> build(Device& device, const Image& image,
@@ -54,15 +63,12 @@ class Program {
   explicit Program(Device& device) : device_(device) {}
   Status take_code(const Image& image, const BinaryCache& cache);
   Status load(const std::string& code);
-  // Finds the kernels of launches, `first` of which came before these.
-  Status find_kernels(const Image& image, const std::vector<device::Launch>& launches,
-                      std::size_t first, std::vector<BoundLaunch>& out);
-  Result<Function> kernel_of(const device::Launch& launch, std::int64_t dynamic_bytes);
+  Result<std::vector<BoundLaunch>> find_kernels(const std::vector<Launch>& launches);
+  Result<Function> kernel_of(const Launch& launch);
 
   Device& device_;
   Owned<Module> module_;
-  device::Plan plan_;
-  std::vector<BoundLaunch> prepare_, run_;  // without arguments
+  std::vector<BoundLaunch> prepare_, run_;  // without places
   std::vector<Resources> resources_;
   bool from_cache_ = false;
 };

@@ -13,7 +13,7 @@ Result<std::unique_ptr<DeviceCandidate>> DeviceCandidate::open(Device& device,
                                                                const Image& image,
                                                                device::Surroundings around) {
   std::unique_ptr<DeviceCandidate> candidate(
-      new DeviceCandidate(device, flushed, std::move(around), plan_of(image)));
+      new DeviceCandidate(device, flushed, std::move(around), device::plan_of(image)));
   LATHE_TRY_STATUS(candidate->check_sizes());
   LATHE_TRY_STATUS(check_fits(image, device.facts()));
   candidate->program_ = LATHE_TRY(Program::build(device, image, cache));

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "base/result.h"
-#include "runtime/device/launch.h"
+#include "runtime/device/launches/launches.h"
 
 namespace lathe::opencl {
 
@@ -27,8 +27,6 @@ struct Image {
   std::vector<Launch> prepare, run;
   friend bool operator==(const Image&, const Image&) = default;
 };
-
-device::Plan plan_of(const Image& image);
 
 std::vector<std::byte> bytes_of(const Image& image);
 // Says what is wrong with bytes that are no image, or one whose launches name areas that it lacks.

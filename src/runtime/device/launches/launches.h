@@ -1,5 +1,5 @@
-// What is launched of a device's program, and the memory that its kernels get. Images of all kinds
-// of devices hold this; only what their code is differs.
+// What is launched of a program on a device, of any kind whose kernels run on grids, and what its
+// kernels get: a part of every image of such a program. Its text is JSON.
 #pragma once
 
 #include <array>
@@ -8,7 +8,6 @@
 #include <vector>
 
 #include "base/json.h"
-#include "base/result.h"
 
 namespace lathe::device {
 
@@ -25,25 +24,25 @@ struct Argument {
   friend bool operator==(const Argument&, const Argument&) = default;
 };
 
-// A kernel of the code on a grid. Launches run in order, each after the one before it is done.
+// A kernel of the source on a grid. Launches run in order, each after the one before it is done.
 struct Launch {
   std::string kernel;
   std::vector<Argument> arguments;              // in the order of the kernel's parameters
   std::array<std::int64_t, 3> groups{1, 1, 1};  // work groups along x, y and z
   std::array<std::int64_t, 3> items{1, 1, 1};   // work items of a group
+  std::int64_t group_bytes = 0;                 // of a group's memory, that the launch asks for
   friend bool operator==(const Launch&, const Launch&) = default;
 };
 
-// What a program needs of a device besides its code.
-struct Plan {
-  std::vector<std::int64_t> inputs, outputs;  // bytes of each tensor's storage
-  std::int64_t constant_bytes = 0, scratch_bytes = 0;
-  std::vector<Launch> prepare, run;
-  friend bool operator==(const Plan&, const Plan&) = default;
-};
+Json to_json(const std::vector<Launch>& launches);
 
-Json to_json(const Plan& plan);
-// kInvalidArgument: it is none, or its launches name areas that it lacks.
-Result<Plan> plan_from_json(const Json& json);
+// These throw std::exception, with a sentence, where the JSON is none of theirs.
+std::vector<Launch> launches_from(const Json& json);
+std::int64_t size_from(const Json& json);
+std::vector<std::int64_t> sizes_from(const Json& json);
+
+// The first fault of launches for so many tensors that their types do not show; empty: there is
+// none.
+std::string fault_of(const std::vector<Launch>& launches, std::size_t inputs, std::size_t outputs);
 
 }  // namespace lathe::device
