@@ -6,7 +6,7 @@ namespace {
 // Of the members that are numbers: what can be true.
 struct IntMember {
   const char* name;
-  int CudaTarget::*place;
+  int CudaTarget::* place;
   std::int64_t least, most;
 };
 constexpr IntMember kIntMembers[] = {
@@ -22,14 +22,13 @@ constexpr IntMember kIntMembers[] = {
 
 struct SizeMember {
   const char* name;
-  std::int64_t CudaTarget::*place;
+  std::int64_t CudaTarget::* place;
   std::int64_t least, most;
 };
-constexpr SizeMember kSizeMembers[] = {
-    {"shared_bytes", &CudaTarget::shared_bytes, 0, 1 << 30},
-    {"block_bytes", &CudaTarget::block_bytes, 0, 1 << 30},
-    {"l2_bytes", &CudaTarget::l2_bytes, 0, 1LL << 40},
-    {"memory_bytes", &CudaTarget::memory_bytes, 1, 1LL << 50}};
+constexpr SizeMember kSizeMembers[] = {{"shared_bytes", &CudaTarget::shared_bytes, 0, 1 << 30},
+                                       {"block_bytes", &CudaTarget::block_bytes, 0, 1 << 30},
+                                       {"l2_bytes", &CudaTarget::l2_bytes, 0, 1LL << 40},
+                                       {"memory_bytes", &CudaTarget::memory_bytes, 1, 1LL << 50}};
 
 Status read_member(const Json& json, const auto& member, CudaTarget& card) {
   const std::int64_t value = LATHE_TRY(json_int(json, member.name));

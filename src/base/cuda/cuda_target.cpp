@@ -9,8 +9,8 @@ namespace lathe {
 namespace {
 
 constexpr int kMostLanesOfCode = 16;  // of vectors that are several accesses
-constexpr int kAccessBytes = 16;  // of one thread's widest load
-constexpr int kHasCopies = 80;    // the first architecture with copies past registers, and TF32
+constexpr int kAccessBytes = 16;      // of one thread's widest load
+constexpr int kHasCopies = 80;        // the first architecture with copies past registers, and TF32
 
 }  // namespace
 

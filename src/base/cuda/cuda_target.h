@@ -36,7 +36,7 @@ struct CudaTarget {
   int thread_registers = 0;
   // Of the card.
   std::int64_t l2_bytes = 0, memory_bytes = 0;
-  int clock_mhz = 0;       // of multiprocessors, at most
+  int clock_mhz = 0;           // of multiprocessors, at most
   int gigabytes_a_second = 0;  // of memory
 
   int lanes(int element_bytes) const;  // of a load of 16 bytes

@@ -101,7 +101,7 @@ Status Candidate::begin(bool checked) {
                                        around_.outputs[o].bytes()));
   LATHE_TRY_STATUS(tensors().scratch.resize(memories(), "scratch", plan_.scratch_bytes));
   // Others may have made the shared memory larger, which moves it.
-  LATHE_TRY_STATUS(bind());
+  LATHE_TRY_STATUS(bind(checked));
   if (!checked) return {};
   for (std::size_t o = 0; o < around_.outputs.size(); ++o) LATHE_TRY_STATUS(outputs[o].fill());
   return tensors().scratch.fill();

@@ -16,9 +16,9 @@ namespace lathe::device {
 // What candidates need of their engine.
 struct Surroundings {
   Memories& memories;
-  std::int64_t most_bytes;        // of a candidate's constants and scratch; 0: any number
-  Tensors& tensors;               // of the workload, or of the candidate where `own` has them
-  std::unique_ptr<Tensors> own;   // else null
+  std::int64_t most_bytes;       // of a candidate's constants and scratch; 0: any number
+  Tensors& tensors;              // of the workload, or of the candidate where `own` has them
+  std::unique_ptr<Tensors> own;  // else null
   std::vector<tensor::Border> inputs, outputs;  // as the candidate stores them
 };
 
@@ -52,8 +52,8 @@ class Candidate : public runner::Runnable {
 
   // Runs the launches of `prepare` and tells how many seconds they took.
   virtual Result<double> run_prepare() = 0;
-  // Calls come: memory_of() may tell another place than before.
-  virtual Status bind() = 0;
+  // Calls come, checked or not: memory_of() may tell another place than before.
+  virtual Status bind(bool checked) = 0;
 
   const Plan& plan() const { return plan_; }
   Memories& memories() const { return around_.memories; }

@@ -18,11 +18,17 @@ Result<std::vector<std::byte>> read_image(const runner::Fd& code) {
 
 }  // namespace
 
+// What fails before there is a candidate says nothing of one.
 Status Engine::set_up(const runner::RunnerSetup& setup, int inputs) {
-  LATHE_TRY_STATUS(open_device());
+  Status status = open_device();
   most_bytes_ = setup.memory_bytes;
   tensors_ = std::make_unique<Tensors>();
-  return tensors_->read(memories(), setup.inputs, inputs);
+  if (status) status = tensors_->read(memories(), setup.inputs, inputs);
+  if (status) return {};
+  const bool told =
+      status.error().kind == ErrorKind::kNotFound || status.error().kind == ErrorKind::kDataLoss;
+  return fail_at(status.error().place, told ? status.error().kind : ErrorKind::kIo, "{}",
+                 status.error().message);
 }
 
 Result<std::unique_ptr<runner::Runnable>> Engine::open(runner::Fd code,

@@ -30,8 +30,8 @@ class Engine : public runner::Engine {
   // Opens it where it is not open yet.
   virtual Status open_device() = 0;
   virtual Memories& memories() = 0;
-  virtual Result<std::unique_ptr<runner::Runnable>> open_candidate(
-      std::span<const std::byte> image, Surroundings around) = 0;
+  virtual Result<std::unique_ptr<runner::Runnable>> open_candidate(std::span<const std::byte> image,
+                                                                   Surroundings around) = 0;
 
  private:
   std::unique_ptr<Tensors> tensors_;

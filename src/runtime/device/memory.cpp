@@ -29,8 +29,9 @@ Status GuardedMemory::resize(Memories& device, std::string_view name, std::int64
   if (!whole_ || bytes > capacity_) {
     part_.reset();
     whole_.reset();
-    whole_ = LATHE_TRY(device.allocate(
-        bytes + 2 * kZone, fmt::format("the device has no memory for {} bytes of {}", bytes, name)));
+    whole_ = LATHE_TRY(
+        device.allocate(bytes + 2 * kZone,
+                        fmt::format("the device has no memory for {} bytes of {}", bytes, name)));
     capacity_ = bytes;
   }
   part_.reset();

@@ -46,6 +46,8 @@ struct Device {
   // A program that reads and writes so many bytes, rounded up to vectors, and does nothing else.
   flat::Program (*stream_kernel)(const Target& target, std::int64_t read_bytes,
                                  std::int64_t written_bytes);
+  // Whether a second runner stands ready for when the first one dies, for it takes long to begin.
+  bool spare = false;
 };
 
 const Device& device_of(DeviceKind kind);

@@ -23,9 +23,9 @@ struct Architecture {
   const char* usual;                               // the card that stands for it
 };
 constexpr Architecture kArchitectures[] = {
-    {75, 64, 64, 1024, 16, "T4"},    {80, 164, 163, 2048, 32, "A100"},
-    {86, 100, 99, 1536, 16, "A10"},  {87, 164, 163, 1536, 16, "Orin"},
-    {89, 100, 99, 1536, 24, "L4"},   {90, 228, 227, 2048, 32, "H100"},
+    {75, 64, 64, 1024, 16, "T4"},   {80, 164, 163, 2048, 32, "A100"},
+    {86, 100, 99, 1536, 16, "A10"}, {87, 164, 163, 1536, 16, "Orin"},
+    {89, 100, 99, 1536, 24, "L4"},  {90, 228, 227, 2048, 32, "H100"},
 };
 
 // What is a card's own, as its data sheet tells.
@@ -37,10 +37,10 @@ struct Card {
   int clock_mhz, gigabytes_a_second;
 };
 constexpr Card kCards[] = {
-    {"T4", 75, 40, 4, 16, 1590, 320},       {"A100", 80, 108, 40, 40, 1410, 1555},
-    {"A10", 86, 72, 6, 24, 1695, 600},      {"Orin", 87, 16, 4, 32, 1300, 204},
-    {"L4", 89, 58, 48, 24, 2040, 300},      {"RTX4090", 89, 128, 72, 24, 2520, 1008},
-    {"H100", 90, 132, 50, 80, 1980, 3352},  {"H200", 90, 132, 60, 141, 1980, 4800},
+    {"T4", 75, 40, 4, 16, 1590, 320},      {"A100", 80, 108, 40, 40, 1410, 1555},
+    {"A10", 86, 72, 6, 24, 1695, 600},     {"Orin", 87, 16, 4, 32, 1300, 204},
+    {"L4", 89, 58, 48, 24, 2040, 300},     {"RTX4090", 89, 128, 72, 24, 2520, 1008},
+    {"H100", 90, 132, 50, 80, 1980, 3352}, {"H200", 90, 132, 60, 141, 1980, 4800},
 };
 
 const Architecture* architecture_of(int number) {
@@ -141,10 +141,11 @@ Result<CudaTarget> cuda_card(const std::string& name) {
     return std::unexpected(text.error());
   auto queried = query_cuda_card(name);
   if (queried) return queried;
-  return fail(ErrorKind::kNotFound,
-              "unknown card \"{}\"; known are {}; architectures are {}; cuda:FILE takes a file that "
-              "describes a card",
-              name, known_cards(name), architecture_list());
+  return fail(
+      ErrorKind::kNotFound,
+      "unknown card \"{}\"; known are {}; architectures are {}; cuda:FILE takes a file that "
+      "describes a card",
+      name, known_cards(name), architecture_list());
 }
 
 }  // namespace lathe::codegen

@@ -9,10 +9,10 @@
 
 namespace lathe::codegen {
 
-// "sm_75" to "sm_90" are what cards of these architectures have; "A100" and others are known; "host"
-// and other names that are no files are asked of the runner; else the name is the path of a JSON
-// file with the members of base/cuda/cuda_json.h. Fails with kInvalidArgument where a member is
-// missing, unknown or impossible: the sentence names it, and the place is the file.
+// "sm_75" to "sm_90" are what cards of these architectures have; "A100" and others are known;
+// "host" and other names that are no files are asked of the runner; else the name is the path of a
+// JSON file with the members of base/cuda/cuda_json.h. Fails with kInvalidArgument where a member
+// is missing, unknown or impossible: the sentence names it, and the place is the file.
 Result<CudaTarget> cuda_card(const std::string& name);
 
 // What the driver of this machine tells of its card of this name; of "host": the one that the

@@ -6,14 +6,13 @@ namespace {
 constexpr const char* kNotFinished = "the card did not finish the candidate";
 
 Status launch_one(Device& device, const BoundLaunch& launch) {
-  std::vector<Address> values;
+  std::vector<Address> values = launch.places;
   std::vector<void*> parameters;
-  for (const Handle& place : launch.places) values.push_back(address_of(place));
   for (Address& value : values) parameters.push_back(&value);
-  const Code code = device.api().LaunchKernel(
-      launch.function, launch.grid[0], launch.grid[1], launch.grid[2], launch.block[0],
-      launch.block[1], launch.block[2], launch.shared_bytes, device.stream(), parameters.data(),
-      nullptr);
+  const Code code =
+      device.api().LaunchKernel(launch.function, launch.grid[0], launch.grid[1], launch.grid[2],
+                                launch.block[0], launch.block[1], launch.block[2],
+                                launch.shared_bytes, device.stream(), parameters.data(), nullptr);
   return device.expect_after(code, "the kernel " + launch.name + " cannot be launched");
 }
 

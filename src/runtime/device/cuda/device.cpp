@@ -193,20 +193,19 @@ Result<Handle> Device::part(const Handle& whole, std::int64_t offset, std::int64
 
 Status Device::write(const Handle& whole, std::int64_t offset, std::span<const std::byte> bytes,
                      const std::string& what) {
-  LATHE_TRY_STATUS(expect_after(
-      api_->MemcpyHtoDAsync(address_of(whole) + static_cast<Address>(offset), bytes.data(),
-                            bytes.size(), stream()),
-      what));
+  LATHE_TRY_STATUS(
+      expect_after(api_->MemcpyHtoDAsync(address_of(whole) + static_cast<Address>(offset),
+                                         bytes.data(), bytes.size(), stream()),
+                   what));
   return finish(what);
 }
 
 Status Device::read(const Handle& whole, std::int64_t offset, std::span<std::byte> bytes,
                     const std::string& what) {
-  LATHE_TRY_STATUS(
-      expect_after(api_->MemcpyDtoHAsync(bytes.data(),
-                                         address_of(whole) + static_cast<Address>(offset),
-                                         bytes.size(), stream()),
-                   what));
+  LATHE_TRY_STATUS(expect_after(
+      api_->MemcpyDtoHAsync(bytes.data(), address_of(whole) + static_cast<Address>(offset),
+                            bytes.size(), stream()),
+      what));
   return finish(what);
 }
 

@@ -10,8 +10,8 @@
 
 namespace lathe::cuda {
 
-using Code = int;                // 0: it worked
-using Address = std::uint64_t;   // of memory on the card
+using Code = int;               // 0: it worked
+using Address = std::uint64_t;  // of memory on the card
 using Number = unsigned int;
 using DeviceId = int;
 using Context = struct OpaqueContext*;
@@ -29,12 +29,13 @@ struct Uuid {
 inline constexpr Code kOutOfMemory = 2, kNoDevice = 100, kNotReady = 600;
 
 // Attributes of a card.
-inline constexpr int kThreadsOfBlock = 1, kGridX = 5, kGridY = 6, kGridZ = 7, kRegistersOfBlock = 12,
-                     kClockRate = 13, kMultiprocessors = 16, kMemoryClockRate = 36, kBusWidth = 37,
-                     kL2Bytes = 38, kThreadsOfMultiprocessor = 39, kCapabilityMajor = 75,
-                     kCapabilityMinor = 76, kSharedOfMultiprocessor = 81,
-                     kRegistersOfMultiprocessor = 82, kSharedOfBlockOptIn = 97,
-                     kBlocksOfMultiprocessor = 106, kReservedOfBlock = 111;
+inline constexpr int kThreadsOfBlock = 1, kGridX = 5, kGridY = 6, kGridZ = 7,
+                     kRegistersOfBlock = 12, kClockRate = 13, kMultiprocessors = 16,
+                     kMemoryClockRate = 36, kBusWidth = 37, kL2Bytes = 38,
+                     kThreadsOfMultiprocessor = 39, kCapabilityMajor = 75, kCapabilityMinor = 76,
+                     kSharedOfMultiprocessor = 81, kRegistersOfMultiprocessor = 82,
+                     kSharedOfBlockOptIn = 97, kBlocksOfMultiprocessor = 106,
+                     kReservedOfBlock = 111;
 // Attributes of a function.
 inline constexpr int kMostThreads = 0, kSharedBytes = 1, kLocalBytes = 3, kRegisters = 4,
                      kMostDynamicShared = 8;

@@ -38,15 +38,15 @@ std::vector<std::byte> bytes_of(const Image& image) {
       {"constant_bytes", image.constant_bytes},
       {"scratch_bytes", image.scratch_bytes},
       {"prepare", device::to_json(image.prepare)},
-      {"run", device::to_json(image.run)}}.dump();
+      {"run", device::to_json(
+                  image.run)}}.dump();
   const auto bytes = std::as_bytes(std::span(text));
   return {bytes.begin(), bytes.end()};
 }
 
 Result<Image> image_from(std::span<const std::byte> bytes) {
   const auto parsed = parse_json({reinterpret_cast<const char*>(bytes.data()), bytes.size()});
-  if (!parsed)
-    return fail(ErrorKind::kInvalidArgument, "{}: {}", kNoImage, parsed.error().message);
+  if (!parsed) return fail(ErrorKind::kInvalidArgument, "{}: {}", kNoImage, parsed.error().message);
   try {
     return image_of(*parsed);
   } catch (const std::exception& error) {

@@ -9,8 +9,8 @@
 namespace lathe::cuda {
 namespace {
 
-constexpr std::int64_t kLongestAxis = 65'535;           // of a grid, along y and z
-constexpr std::int64_t kPlainSharedBytes = 48 << 10;    // of a block, without asking for more
+constexpr std::int64_t kLongestAxis = 65'535;         // of a grid, along y and z
+constexpr std::int64_t kPlainSharedBytes = 48 << 10;  // of a block, without asking for more
 constexpr std::size_t kLogBytes = std::size_t{16} << 10;
 
 std::int64_t threads_of_block(const Launch& launch) {
@@ -28,8 +28,9 @@ Status check_launch(const Launch& launch, const Facts& card) {
   for (std::size_t d = 0; d < 3; ++d) {
     const std::int64_t most = d == 0 ? std::numeric_limits<std::int32_t>::max() : kLongestAxis;
     if (launch.groups[d] > most)
-      return fail(ErrorKind::kUnsupported, "the grid of {} has {} blocks along {}, and {} allows {}",
-                  launch.kernel, launch.groups[d], "xyz"[d], card.name, most);
+      return fail(ErrorKind::kUnsupported,
+                  "the grid of {} has {} blocks along {}, and {} allows {}", launch.kernel,
+                  launch.groups[d], "xyz"[d], card.name, most);
   }
   constexpr std::int64_t kMostAlongZ = 64;
   if (launch.items[2] > kMostAlongZ)
@@ -73,8 +74,7 @@ int parameters_of(const std::string& ptx, const std::string& kernel) {
 
 Status check_parameters(const std::string& ptx, const Launch& launch) {
   const int parameters = parameters_of(ptx, launch.kernel);
-  if (parameters < 0)
-    return fail(ErrorKind::kRun, "the program has no kernel {}", launch.kernel);
+  if (parameters < 0) return fail(ErrorKind::kRun, "the program has no kernel {}", launch.kernel);
   if (std::cmp_not_equal(parameters, launch.arguments.size()))
     return fail(ErrorKind::kRun, "the kernel {} takes {} arguments, and its launch has {}",
                 launch.kernel, parameters, launch.arguments.size());
@@ -96,6 +96,9 @@ void* as_option(std::size_t value) { return reinterpret_cast<void*>(value); }
 }  // namespace
 
 Status check_fits(const Image& image, const Facts& card) {
+  if (image.architecture > card.architecture)
+    return fail(ErrorKind::kUnsupported, "the program is for sm_{}, and {} is sm_{}",
+                image.architecture, card.name, card.architecture);
   for (const auto* launches : {&image.prepare, &image.run})
     for (const Launch& launch : *launches) {
       LATHE_TRY_STATUS(check_launch(launch, card));
@@ -114,8 +117,8 @@ Result<std::string> assemble(Device& device, const std::string& ptx, const Binar
                                        "the driver does not assemble"));
   const Owned<Link> link(raw, [destroy = api.LinkDestroy](Link l) { destroy(l); });
   // The text ends with a zero, which counts.
-  Code code = api.LinkAddData(link.get(), kInputPtx, const_cast<char*>(ptx.c_str()),
-                              ptx.size() + 1, "program", 0, nullptr, nullptr);
+  Code code = api.LinkAddData(link.get(), kInputPtx, const_cast<char*>(ptx.c_str()), ptx.size() + 1,
+                              "program", 0, nullptr, nullptr);
   void* made = nullptr;
   std::size_t bytes = 0;
   if (code == 0) code = api.LinkComplete(link.get(), &made, &bytes);
@@ -211,7 +214,8 @@ namespace {
 
 std::vector<BoundLaunch> with_places(std::vector<BoundLaunch> launches, const PlaceOf& place_of) {
   for (BoundLaunch& launch : launches)
-    for (const Argument& argument : launch.arguments) launch.places.push_back(place_of(argument));
+    for (const Argument& argument : launch.arguments)
+      launch.places.push_back(address_of(place_of(argument)));
   return launches;
 }
 

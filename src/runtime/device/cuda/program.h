@@ -20,9 +20,9 @@ using device::BinaryCache;
 // What assembling told of a kernel.
 struct Resources {
   std::string kernel;
-  int registers = 0;              // of a thread
+  int registers = 0;               // of a thread
   std::int64_t spilled_bytes = 0;  // of a thread, that registers did not hold
-  std::int64_t shared_bytes = 0;  // of a block, without those that a launch asks for
+  std::int64_t shared_bytes = 0;   // of a block, without those that a launch asks for
   friend bool operator==(const Resources&, const Resources&) = default;
 };
 
@@ -42,7 +42,7 @@ struct BoundLaunch {
   std::array<Number, 3> grid{}, block{};
   Number shared_bytes = 0;
   std::vector<Argument> arguments;
-  std::vector<Handle> places;  // one for each argument
+  std::vector<Address> places;  // one for each argument; others keep what is there
 };
 using PlaceOf = std::function<Handle(const Argument&)>;
 

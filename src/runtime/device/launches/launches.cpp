@@ -90,8 +90,7 @@ std::vector<Launch> launches_from(const Json& json) {
   return out;
 }
 
-std::string fault_of(const std::vector<Launch>& launches, std::size_t inputs,
-                     std::size_t outputs) {
+std::string fault_of(const std::vector<Launch>& launches, std::size_t inputs, std::size_t outputs) {
   const auto empty = [](std::int64_t count) { return count < 1; };
   for (const Launch& launch : launches) {
     if (std::ranges::any_of(launch.groups, empty) || std::ranges::any_of(launch.items, empty))

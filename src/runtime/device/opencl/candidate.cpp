@@ -27,7 +27,7 @@ Result<double> DeviceCandidate::run_prepare() {
   return LATHE_TRY(run_timed(device_, launches, 1)).wall;
 }
 
-Status DeviceCandidate::bind() {
+Status DeviceCandidate::bind(bool) {
   const auto buffers = [&](const Argument& a) { return part_of(a); };
   if (!launches_.empty()) return program_->rebind(plan().run, buffers, launches_);
   launches_ = LATHE_TRY(program_->bind(plan().run, buffers));

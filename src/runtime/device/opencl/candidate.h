@@ -27,7 +27,7 @@ class DeviceCandidate final : public device::Candidate {
                   device::Plan plan)
       : Candidate(std::move(around), std::move(plan)), device_(device), flushed_(flushed) {}
   Result<double> run_prepare() override;
-  Status bind() override;
+  Status bind(bool checked) override;
   Status flush();
 
   Device& device_;

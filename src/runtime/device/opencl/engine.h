@@ -15,9 +15,9 @@ struct EngineOptions {
   device::BinaryCache cache;
 };
 
-// As runtime/device/engine.h has it. Times are spans by the device's clock (timed.h). That no sample
-// counts as disturbed holds for a processor under OpenCL, too, whose driver's threads compete with
-// each other.
+// As runtime/device/engine.h has it. Times are spans by the device's clock (timed.h). That no
+// sample counts as disturbed holds for a processor under OpenCL, too, whose driver's threads
+// compete with each other.
 std::unique_ptr<runner::Engine> make_engine(EngineOptions options);
 
 }  // namespace lathe::opencl

@@ -17,8 +17,8 @@ std::vector<std::byte> bytes_of(const Image& image) {
       {"scratch_bytes", image.scratch_bytes},
       {"local_bytes", image.local_bytes},
       {"prepare", device::to_json(image.prepare)},
-      {"run",
-       device::to_json(image.run)}}.dump();
+      {"run", device::to_json(
+                  image.run)}}.dump();
   const auto bytes = std::as_bytes(std::span(text));
   return {bytes.begin(), bytes.end()};
 }

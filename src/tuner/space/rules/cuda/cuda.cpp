@@ -34,8 +34,8 @@ Result<Derived> derive_for_cuda(const te::Workload& workload, const CudaTarget& 
   if (workload.contract.free_layout)
     return fail(ErrorKind::kUnsupported,
                 "schedules for cards keep the layouts of inputs and outputs; ask for plain ones");
-  return compose(LATHE_TRY(derive_items(context)),
-                 std::span<const Rule<OpenClContext>>(kCudaRules), context);
+  return compose(LATHE_TRY(derive_items(context)), std::span<const Rule<OpenClContext>>(kCudaRules),
+                 context);
 }
 
 std::string_view cuda_meaning(std::string_view knob) {
