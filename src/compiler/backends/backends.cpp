@@ -7,9 +7,8 @@
 namespace lathe {
 
 driver::Backends backends() {
-  static const codegen::Backend* const all[] = {&codegen::llvm_backend(),
-                                                &codegen::opencl_backend(),
-                                                &codegen::nvptx_backend()};
+  static const codegen::Backend* const all[] = {
+      &codegen::llvm_backend(), &codegen::opencl_backend(), &codegen::nvptx_backend()};
   return all;
 }
 

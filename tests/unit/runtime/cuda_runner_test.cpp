@@ -167,7 +167,9 @@ TEST_F(CudaTest, EveryCallThatFailsIsSaid) {
         const Told double_told(fmt::format("fail={}:{}:{}", name, call, code));
         const Ended ended = work();
         if (ended.worked) {
-          EXPECT_TRUE(code == 1 && (may_be_missing(name) || call <= opening[name]))
+          // Code of the cache that does not load is assembled anew.
+          const bool from_cache = name == "cuModuleLoadDataEx" && call > 2;
+          EXPECT_TRUE(code == 1 && (may_be_missing(name) || call <= opening[name] || from_cache))
               << name << " " << call;
           continue;
         }

@@ -302,9 +302,9 @@ class FunctionEmitter {
   bool moving_ = false;  // what is computed now goes to the outermost scope possible
   Frame frame_{};
   std::unordered_map<int, Value*> vars_;
-  std::unordered_map<int, double> lets_;         // of variables that are no loop's: most_of()
-  std::unordered_map<int, double> reaches_;      // of variables: reach()
-  std::unordered_map<int, std::int64_t> multiples_;          // of variables that are no loop's
+  std::unordered_map<int, double> lets_;             // of variables that are no loop's: most_of()
+  std::unordered_map<int, double> reaches_;          // of variables: reach()
+  std::unordered_map<int, std::int64_t> multiples_;  // of variables that are no loop's
   std::unordered_map<const Value*, std::uint64_t> aligned_;  // of addresses: bytes
   std::unordered_map<int, flat::Expr> vectors_;  // what variables that are vectors stand for
   std::vector<Value*> regs_;                     // null: not written yet

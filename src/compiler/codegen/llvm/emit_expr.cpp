@@ -53,8 +53,7 @@ llvm::Value* divide(llvm::IRBuilder<>& b, llvm::Value* x, llvm::Value* y) {
 
 llvm::Value* FunctionEmitter::value(const Expr& e) {
   if (is_short(e))
-    if (const auto constant = as_int(e))
-      return b_.getInt32(static_cast<std::uint32_t>(*constant));
+    if (const auto constant = as_int(e)) return b_.getInt32(static_cast<std::uint32_t>(*constant));
   if (const auto known = memo_.find(e.get()); known != memo_.end()) return known->second.second;
   llvm::Value* out = std::visit([&](const auto& n) { return expression(*e, n); }, e->value);
   if (e.use_count() > 1) memo_.emplace(e.get(), std::pair(e, out));
@@ -165,9 +164,11 @@ llvm::Value* FunctionEmitter::float_unary(UnaryOp op, llvm::Value* x) {
       return b_.CreateFDiv(llvm::ConstantFP::get(x->getType(), 1.0),
                            intrinsic(llvm::Intrinsic::sqrt));
     case UnaryOp::kFloor:
-      return m_.machine.has_round ? intrinsic(llvm::Intrinsic::floor) : round_without_hardware(x, false);
+      return m_.machine.has_round ? intrinsic(llvm::Intrinsic::floor)
+                                  : round_without_hardware(x, false);
     case UnaryOp::kCeil:
-      return m_.machine.has_round ? intrinsic(llvm::Intrinsic::ceil) : round_without_hardware(x, true);
+      return m_.machine.has_round ? intrinsic(llvm::Intrinsic::ceil)
+                                  : round_without_hardware(x, true);
     case UnaryOp::kExp:
     case UnaryOp::kLog:
     case UnaryOp::kTanh:

@@ -201,11 +201,11 @@ llvm::Value* FunctionEmitter::expression(const Node& e, const Load& n) {
   llvm::Value* address = pointer(n.buffer, n.index);
   if (mask && !at_once && alike != nullptr && e.type.lanes > 1 &&
       e.type.lanes * size_of(e.type.dtype) <= kZeroBytes) {
-      llvm::Value* condition = value(alike->x);
-      address = pure(kChoiceOperation, nullptr, {condition, address}, false,
-                     [&] { return b_.CreateSelect(condition, address, m_.zeros()); });
-      mask = nullptr;
-    }
+    llvm::Value* condition = value(alike->x);
+    address = pure(kChoiceOperation, nullptr, {condition, address}, false,
+                   [&] { return b_.CreateSelect(condition, address, m_.zeros()); });
+    mask = nullptr;
+  }
   const auto make = [&] { return load_at(n.buffer, address, e.type, mask); };
   const std::uint64_t version = versions_[static_cast<std::size_t>(n.buffer)];
   llvm::Type* type = m_.type(e.type);

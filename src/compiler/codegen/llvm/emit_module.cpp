@@ -35,9 +35,9 @@ namespace {
 llvm::GlobalVariable* constant_bytes(llvm::Module& module, llvm::ArrayRef<std::uint8_t> bytes,
                                      const std::string& name, unsigned space) {
   llvm::Constant* data = llvm::ConstantDataArray::get(module.getContext(), bytes);
-  auto* global = new llvm::GlobalVariable(
-      module, data->getType(), true, llvm::GlobalValue::PrivateLinkage, data, name, nullptr,
-      llvm::GlobalValue::NotThreadLocal, space);
+  auto* global =
+      new llvm::GlobalVariable(module, data->getType(), true, llvm::GlobalValue::PrivateLinkage,
+                               data, name, nullptr, llvm::GlobalValue::NotThreadLocal, space);
   global->setAlignment(llvm::Align(kTensorAlign));
   global->setUnnamedAddr(llvm::GlobalValue::UnnamedAddr::Global);
   return global;
@@ -150,7 +150,9 @@ ModuleContext::ModuleContext(llvm::LLVMContext& c, const Program& p, Machine of)
   std::vector<llvm::Metadata*> scopes;
   for (const Buffer& buffer : program.buffers) {
     scopes.push_back(md.createAnonymousAliasScope(domain, buffer.name));
-    literals.push_back(buffer.scope == Scope::kLiteral ? literal(*module, buffer, machine.on_grid ? kGlobalSpace : 0) : nullptr);
+    literals.push_back(buffer.scope == Scope::kLiteral
+                           ? literal(*module, buffer, machine.on_grid ? kGlobalSpace : 0)
+                           : nullptr);
   }
   for (std::size_t i = 0; i < scopes.size(); ++i) {
     std::vector<llvm::Metadata*> others;
@@ -216,8 +218,7 @@ Result<std::unique_ptr<llvm::Module>> emit_module(llvm::LLVMContext& context,
                                                   llvm::TargetMachine& machine,
                                                   const std::string& artifact) {
   LATHE_CHECK(target.vector_bits > 0, "the target \"{}\" is not resolved", target.text());
-  ModuleContext m(context, program,
-                  machine_of(target, has_round_instruction(machine, target.isa)));
+  ModuleContext m(context, program, machine_of(target, has_round_instruction(machine, target.isa)));
   m.module->setTargetTriple(triple_of(target.isa));
   m.module->setDataLayout(machine.createDataLayout());
   m.module->setPICLevel(llvm::PICLevel::SmallPIC);

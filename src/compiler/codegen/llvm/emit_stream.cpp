@@ -119,8 +119,8 @@ void FunctionEmitter::stream(std::span<const Streamed> all) {
 llvm::Value* FunctionEmitter::low_bits(const Store& n, std::int64_t piece) {
   Address address;
   collect(n.index, size_of(n.value->type.dtype), address);
-  const bool whole = std::ranges::all_of(
-      address.terms, [&](const Term& term) { return term.bytes % piece == 0; });
+  const bool whole =
+      std::ranges::all_of(address.terms, [&](const Term& term) { return term.bytes % piece == 0; });
   if (!whole) return b_.CreatePtrToInt(pointer(n.buffer, n.index), b_.getInt64Ty());
   const auto offset = static_cast<std::uint64_t>(address.displacement & (piece - 1));
   Value* begin = base(n.buffer);

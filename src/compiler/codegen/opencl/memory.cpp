@@ -148,8 +148,8 @@ std::string OpenClKernel::pointer_of(int id) const {
   const std::string point =
       "((get_global_id(2) * get_global_size(1) + get_global_id(1)) * get_global_size(0) + "
       "get_global_id(0))";
-  return in_area("lathe_scratch", fmt::format("{}L + {} * {}L", memory_.offset[b], point,
-                                              thread_bytes_of(buffer)));
+  return in_area("lathe_scratch",
+                 fmt::format("{}L + {} * {}L", memory_.offset[b], point, thread_bytes_of(buffer)));
 }
 
 // Buffers of the group that are needed at different times may share their place: one array holds

@@ -55,8 +55,8 @@ std::vector<char> unchanged(const Program& program, const Touched& touched) {
     if (buffer.scope == Scope::kThread || buffer.scope == Scope::kGroup) continue;
     bool changed = false;
     for (std::size_t w = 0; w < out.size(); ++w)
-      changed = changed || (touched.written[w] != 0 &&
-                            (w == b || may_alias(buffer, program.buffers[w])));
+      changed =
+          changed || (touched.written[w] != 0 && (w == b || may_alias(buffer, program.buffers[w])));
     out[b] = changed ? 0 : 1;
   }
   return out;
@@ -123,8 +123,8 @@ class CardKernel {
     function_->setLinkage(llvm::GlobalValue::ExternalLinkage);
     for (unsigned i = 0; i < pointers.size(); ++i) {
       function_->addParamAttr(i, llvm::Attribute::NoAlias);
-      function_->addParamAttr(
-          i, llvm::Attribute::getWithAlignment(m_.context, llvm::Align(kAlign)));
+      function_->addParamAttr(i,
+                              llvm::Attribute::getWithAlignment(m_.context, llvm::Align(kAlign)));
     }
   }
 
@@ -151,14 +151,14 @@ class CardKernel {
       case Scope::kThread: break;
     }
     if (memory_.is_private[at] != 0) return own_memory(b, buffer);
-    llvm::Value* slice = b.CreateMul(point(b), b.getInt64(static_cast<std::uint64_t>(
-                                                   thread_bytes_of(buffer))));
+    llvm::Value* slice =
+        b.CreateMul(point(b), b.getInt64(static_cast<std::uint64_t>(thread_bytes_of(buffer))));
     return b.CreateGEP(b.getInt8Ty(), in(argument({Area::kScratch, 0}), memory_.offset[at]), slice);
   }
 
   llvm::Value* own_memory(llvm::IRBuilder<>& b, const Buffer& buffer) {
-    auto* type = llvm::ArrayType::get(b.getInt8Ty(),
-                                      static_cast<std::uint64_t>(thread_bytes_of(buffer)));
+    auto* type =
+        llvm::ArrayType::get(b.getInt8Ty(), static_cast<std::uint64_t>(thread_bytes_of(buffer)));
     auto* out = b.CreateAlloca(type, nullptr, buffer.name);
     out->setAlignment(llvm::Align(kAlign));
     return out;
@@ -197,8 +197,7 @@ class CardKernel {
                               nvvm_read_ptx_sreg_ctaid_z};
     constexpr ID kItems[] = {nvvm_read_ptx_sreg_tid_x, nvvm_read_ptx_sreg_tid_y,
                              nvvm_read_ptx_sreg_tid_z};
-    llvm::CallInst* index =
-        b.CreateIntrinsic((of_group ? kGroups : kItems)[direction], {}, {});
+    llvm::CallInst* index = b.CreateIntrinsic((of_group ? kGroups : kItems)[direction], {}, {});
     const llvm::APInt least(32, 0), most(32, static_cast<std::uint64_t>(count));
     index->setMetadata(llvm::LLVMContext::MD_range,
                        llvm::MDBuilder(m_.context).createRange(least, most));
@@ -210,9 +209,9 @@ class CardKernel {
                       std::array<std::int64_t, 3>& launched, bool of_group) {
     constexpr std::int64_t kMostAlongX = 0x7fffffff;
     llvm::IRBuilder<>& b = emitter.entry();
-    const bool folded = of_group ? axes[1].count > kMostBlocksBeside ||
-                                       axes[2].count > kMostBlocksBeside
-                                 : axes[2].count > kMostThreadsBehind;
+    const bool folded = of_group
+                            ? axes[1].count > kMostBlocksBeside || axes[2].count > kMostBlocksBeside
+                            : axes[2].count > kMostThreadsBehind;
     if (folded) launched = {axes[0].count * axes[1].count * axes[2].count, 1, 1};
     if (launched[0] > kMostAlongX) m_.refuse("a grid of more than 2^31 - 1 groups along x");
     llvm::Value* rest = folded ? hardware_index(b, of_group, 0, launched[0]) : nullptr;
@@ -239,9 +238,9 @@ class CardKernel {
     const auto add = [&](const char* what, std::int64_t value) {
       llvm::Metadata* number = llvm::ConstantAsMetadata::get(llvm::ConstantInt::get(
           llvm::Type::getInt32Ty(m_.context), static_cast<std::uint64_t>(value)));
-      all->addOperand(llvm::MDNode::get(
-          m_.context, {llvm::ConstantAsMetadata::get(function_),
-                       llvm::MDString::get(m_.context, what), number}));
+      all->addOperand(
+          llvm::MDNode::get(m_.context, {llvm::ConstantAsMetadata::get(function_),
+                                         llvm::MDString::get(m_.context, what), number}));
     };
     add("kernel", 1);
     add("maxntidx", launch_.items[0]);

@@ -56,9 +56,8 @@ void FunctionEmitter::statement(const AsyncCopy& n) {
   const std::string head = fmt::format("cp.async.{}.shared.global [$0], [$1], {}",
                                        bytes == kPastFirstCache ? "cg" : "ca", bytes);
   if (n.condition) {
-    operands.push_back(b_.CreateSelect(value(n.condition),
-                                       b_.getInt32(static_cast<std::uint32_t>(bytes)),
-                                       b_.getInt32(0)));
+    operands.push_back(b_.CreateSelect(
+        value(n.condition), b_.getInt32(static_cast<std::uint32_t>(bytes)), b_.getInt32(0)));
     assemble(b_, head + ", $2;", "r,l,r,~{memory}", operands);
   } else {
     assemble(b_, head + ";", "r,l,~{memory}", operands);
@@ -82,15 +81,15 @@ llvm::Value* FunctionEmitter::exchanged(Value* x, int lane_mask) {
   llvm::Type *type = x->getType(), *word = b_.getInt32Ty();
   const auto bits = static_cast<unsigned>(type->getScalarSizeInBits());
   const auto one = [&](Value* part) {
-    return b_.CreateIntrinsic(word, llvm::Intrinsic::nvvm_shfl_sync_bfly_i32,
-                              {b_.getInt32(kAllItems), part,
-                               b_.getInt32(static_cast<std::uint32_t>(lane_mask)),
-                               b_.getInt32(kWholeWarp)});
+    return b_.CreateIntrinsic(
+        word, llvm::Intrinsic::nvvm_shfl_sync_bfly_i32,
+        {b_.getInt32(kAllItems), part, b_.getInt32(static_cast<std::uint32_t>(lane_mask)),
+         b_.getInt32(kWholeWarp)});
   };
   Value* number = b_.CreateBitCast(x, b_.getIntNTy(bits));
   if (bits <= 32)
-    return b_.CreateBitCast(
-        b_.CreateTrunc(one(b_.CreateZExt(number, word)), b_.getIntNTy(bits)), type);
+    return b_.CreateBitCast(b_.CreateTrunc(one(b_.CreateZExt(number, word)), b_.getIntNTy(bits)),
+                            type);
   Value* low = one(b_.CreateTrunc(number, word));
   Value* high = one(b_.CreateTrunc(b_.CreateLShr(number, 32), word));
   Value* both = b_.CreateOr(b_.CreateZExt(low, number->getType()),

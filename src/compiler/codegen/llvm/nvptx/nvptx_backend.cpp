@@ -35,8 +35,7 @@ struct CardSession {
 Result<CardSession> emit_for(const flat::Program& program, const CudaTarget& card) {
   CardSession session;
   session.machine = LATHE_TRY(make_card_machine(card));
-  session.made =
-      LATHE_TRY(emit_card_module(*session.context, program, card, *session.machine));
+  session.made = LATHE_TRY(emit_card_module(*session.context, program, card, *session.machine));
   return session;
 }
 
