@@ -80,7 +80,7 @@ int run(const Launch& launch) {
   if (!count_kernel()) return g_poison = kUnavailable;
   try {
     run_kernel(*launch.kernel->text, *launch.kernel->kernel, launch.grid, launch.arguments,
-               memory_at);
+               memory_at, options().most);
   } catch (const Fault& fault) {
     if (std::getenv("LATHE_FAKE_CUDA_TELLS") != nullptr)
       std::fprintf(stderr, "fake driver: %s: %s\n", launch.kernel->kernel->name.c_str(),
@@ -121,7 +121,7 @@ int attribute_of(int which) {
     case 12:
     case 82: return 65'536;     // registers
     case 13: return 1'980'000;  // clock, kHz
-    case 16: return options().mig ? 16 : 132;
+    case 16: return options().mig ? 16 : options().processors;
     case 36: return 2'619'000;
     case 37: return 5'120;    // bits of the bus
     case 38: return 1 << 20;  // L2: small, so that cold runs take few copies

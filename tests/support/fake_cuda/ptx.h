@@ -94,8 +94,10 @@ struct Grid {
 };
 // Where so many bytes of the card's memory at an address are; null: nowhere.
 using Memory = std::function<std::byte*(std::uint64_t address, std::int64_t bytes)>;
-// Throws a Fault: an access outside of all memory, threads that wait for each other for ever.
+// Throws a Fault: an access outside of all memory, threads that wait for each other for ever. It
+// stops after `most` instructions; 0: never.
 void run_kernel(const Text& text, const Kernel& kernel, const Grid& grid,
-                const std::vector<std::uint64_t>& arguments, const Memory& memory);
+                const std::vector<std::uint64_t>& arguments, const Memory& memory,
+                std::int64_t most = 0);
 
 }  // namespace lathe::fake_cuda

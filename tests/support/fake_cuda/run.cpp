@@ -183,14 +183,20 @@ bool is_half(Type type) { return type == Type::kF16 || type == Type::kBf16; }
 class Block {
  public:
   Block(const Text& text, const Kernel& kernel, const Grid& grid,
-        const std::vector<std::uint64_t>& arguments, const Memory& memory)
-      : text_(text), kernel_(kernel), grid_(grid), arguments_(arguments), memory_(memory) {
+        const std::vector<std::uint64_t>& arguments, const Memory& memory, std::int64_t most)
+      : text_(text),
+        kernel_(kernel),
+        grid_(grid),
+        arguments_(arguments),
+        memory_(memory),
+        left_(most > 0 ? most : std::numeric_limits<std::int64_t>::max()) {
     shared_.resize(
         static_cast<std::size_t>((kernel.shared_bytes + 15) / 16 * 16 + grid.dynamic_shared));
     threads_.resize(std::size_t{1} * grid.threads[0] * grid.threads[1] * grid.threads[2]);
   }
 
-  void run(const std::array<unsigned, 3>& block) {
+  // False: it stopped early.
+  bool run(const std::array<unsigned, 3>& block) {
     block_ = block;
     std::ranges::fill(shared_, std::byte{0xcd});
     for (std::size_t i = 0; i < threads_.size(); ++i) {
@@ -212,8 +218,9 @@ class Block {
   bool turn() {
     for (std::size_t i = 0; i < threads_.size(); ++i) {
       number_ = i;
-      while (threads_[i].state == Thread::kRuns) step(threads_[i]);
+      while (threads_[i].state == Thread::kRuns && --left_ > 0) step(threads_[i]);
     }
+    if (left_ <= 0) return false;
     bool exchanged = false;
     for (std::size_t warp = 0; warp < threads_.size(); warp += kWarp) exchanged |= exchange(warp);
     if (exchanged) return true;
@@ -798,6 +805,7 @@ class Block {
   std::vector<std::byte> shared_;
   std::vector<Thread> threads_;
   std::size_t number_ = 0;  // of the thread that runs
+  std::int64_t left_;       // instructions
   mutable std::uint64_t clock_ = 0;
 };
 
@@ -825,11 +833,13 @@ void resolve(Instruction& instruction) {
 }
 
 void run_kernel(const Text& text, const Kernel& kernel, const Grid& grid,
-                const std::vector<std::uint64_t>& arguments, const Memory& memory) {
-  Block block(text, kernel, grid, arguments, memory);
+                const std::vector<std::uint64_t>& arguments, const Memory& memory,
+                std::int64_t most) {
+  Block block(text, kernel, grid, arguments, memory, most);
   for (unsigned z = 0; z < grid.blocks[2]; ++z)
     for (unsigned y = 0; y < grid.blocks[1]; ++y)
-      for (unsigned x = 0; x < grid.blocks[0]; ++x) block.run({x, y, z});
+      for (unsigned x = 0; x < grid.blocks[0]; ++x)
+        if (!block.run({x, y, z})) return;
 }
 
 }  // namespace lathe::fake_cuda
