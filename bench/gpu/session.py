@@ -207,8 +207,8 @@ def tuned(session, until, words, kind):
         found = session.command_json(["tune", *row.lathe, *TARGET, *words, "--time", f"{each:.1f}"],
                                      each)
         if found:
-            session.tell(row=name, kind=kind,
-                         **{key: found.get(key) for key in ("trials", "failed", "wrong", "seconds")})
+            told = {key: found.get(key) for key in ("trials", "failed", "wrong", "seconds")}
+            session.tell(row=name, kind=kind, **told)
 
 
 def sample(session, until):
