@@ -103,6 +103,11 @@ Helper::Reply Helper::take_reply(bool& finished) {
       auto error = runner::decode<Error>(**message);
       return std::unexpected(error ? *error : death(error.error()));
     }
+    if (runner::is<runner::Broken>(**message)) {
+      const auto broken = runner::decode<runner::Broken>(**message);
+      process_.reset();
+      return std::unexpected(broken ? broken->error : broken.error());
+    }
     if (runner::is<runner::Crash>(**message)) {
       const auto crash = runner::decode<runner::Crash>(**message);
       process_.reset();

@@ -38,6 +38,8 @@ class Asking {
     LATHE_TRY_STATUS(channel_.send(runner::encode(question), fds));
     const runner::Message reply = LATHE_TRY(channel_.receive());
     if (runner::is<Error>(reply)) return std::unexpected(LATHE_TRY(runner::decode<Error>(reply)));
+    if (runner::is<runner::Broken>(reply))
+      return std::unexpected(LATHE_TRY(runner::decode<runner::Broken>(reply)).error);
     if (runner::is<runner::Crash>(reply))
       return std::unexpected(LATHE_TRY(runner::decode<runner::Crash>(reply)).error());
     return runner::decode<Answer>(reply);

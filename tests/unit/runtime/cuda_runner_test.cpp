@@ -32,7 +32,10 @@ TEST_F(CudaTest, AnIllegalAccessEndsTheProcessAndTheNextIsWhole) {
     CudaProcess process;
     const auto loaded =
         process->load(sum_image("mov.u64 %rd20, 4096;\nst.global.f32 [%rd20], %f3;\n"));
-    ASSERT_FALSE(loaded) << "the process ends without an answer";
+    ASSERT_FALSE(loaded);
+    EXPECT_EQ(loaded.error().text(),
+              "the card did not finish the candidate (CUDA_ERROR_ILLEGAL_ADDRESS)");
+    EXPECT_FALSE(process->load(sum_image())) << "the process has ended";
   }
   CudaProcess next;
   EXPECT_TRUE(next.ready());

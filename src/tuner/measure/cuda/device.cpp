@@ -1,8 +1,13 @@
 #include "tuner/measure/cuda/device.h"
 
-#include <algorithm>
+#include <stdlib.h>
 
+#include <algorithm>
+#include <utility>
+
+#include "base/log.h"
 #include "runtime/device/cuda/devices.h"
+#include "runtime/device/cuda/program.h"
 #include "tuner/measure/opencl/grid_kernels.h"
 
 namespace lathe::measure::cuda {
@@ -58,6 +63,47 @@ flat::Program stream_of_card(const Target& target, std::int64_t read, std::int64
   return opencl::grid_stream_kernel(as_grid(target), read, written);
 }
 
+// Assembles in a context that never launches anything; the runner finds the code in the cache that
+// both have.
+class AheadAssembler final : public Assembler {
+ public:
+  AheadAssembler(std::unique_ptr<lathe::cuda::Device> card, device::BinaryCache cache)
+      : card_(std::move(card)), cache_(std::move(cache)) {}
+
+  Status assemble(Built& built) override {
+    if (card_->lost()) return {};
+    const auto image = LATHE_TRY(lathe::cuda::image_from(built.library));
+    const auto program = lathe::cuda::Program::build(*card_, image, cache_);
+    if (!program) {
+      const Error& error = program.error();
+      // Where it is this process that fails, the runner will tell what it is.
+      if (error.kind == ErrorKind::kBuild || error.kind == ErrorKind::kUnsupported)
+        return std::unexpected(error);
+      log(LogLevel::kDebug, "a builder cannot assemble: {}", error.text());
+      return {};
+    }
+    constexpr std::int64_t kRegisterBytes = 4;
+    for (const lathe::cuda::Resources& resources : (*program)->resources())
+      built.spills += static_cast<int>(resources.spilled_bytes / kRegisterBytes);
+    return {};
+  }
+
+ private:
+  std::unique_ptr<lathe::cuda::Device> card_;
+  device::BinaryCache cache_;
+};
+
+std::unique_ptr<Assembler> make_assembler() {
+  constexpr const char* kAnyKey = "any";
+  auto cache = device::BinaryCache::of_this_user("cuda");
+  if (cache.path_of(kAnyKey).empty()) return nullptr;
+  ::setenv("CUDA_CACHE_DISABLE", "1", 1);
+  auto card = lathe::cuda::Device::open();
+  if (card) return std::make_unique<AheadAssembler>(std::move(*card), std::move(cache));
+  log(LogLevel::kDebug, "builders do not assemble: {}", card.error().text());
+  return nullptr;
+}
+
 constexpr Device kDevice{.kind = DeviceKind::kCuda,
                          .runner = "lathe-cuda-runner",
                          .watched = "zones in which a write is noticed",
@@ -67,7 +113,8 @@ constexpr Device kDevice{.kind = DeviceKind::kCuda,
                          .gate = gate_of_card,
                          .peak_kernel = peak_of_card,
                          .stream_kernel = stream_of_card,
-                         .spare = true};
+                         .spare = true,
+                         .make_assembler = make_assembler};
 
 }  // namespace
 
