@@ -15,8 +15,11 @@ namespace {
 
 using namespace lathe;
 
+// A test may have candidates of its own, as images for a device.
 std::vector<std::byte> library(const std::string& name) {
-  std::ifstream file(std::string(LATHE_CANDIDATES) + "/" + name + ".so", std::ios::binary);
+  const char* const own = std::getenv("LATHE_TEST_CANDIDATES");
+  const std::string folder = own != nullptr && name != "reference" ? own : LATHE_CANDIDATES;
+  std::ifstream file(folder + "/" + name + ".so", std::ios::binary);
   const std::string bytes((std::istreambuf_iterator<char>(file)), {});
   const auto raw = std::as_bytes(std::span(bytes));
   return {raw.begin(), raw.end()};

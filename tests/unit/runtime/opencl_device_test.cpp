@@ -7,7 +7,6 @@
 #include "base/helper_path.h"
 #include "base/subprocess.h"
 #include "runtime/device/opencl/devices.h"
-#include "runtime/device/opencl/memory.h"
 #include "unit/runtime/opencl.h"
 
 namespace lathe::opencl {

@@ -5,11 +5,10 @@
 #include <vector>
 
 #include "base/result.h"
-#include "runtime/device/opencl/device.h"
-#include "runtime/device/opencl/memory.h"
+#include "runtime/device/memory.h"
 #include "runtime/tensor/layout.h"
 
-namespace lathe::opencl {
+namespace lathe::device {
 
 // An input as it lies on the device, with a copy of what must stay there.
 struct InputMemory {
@@ -17,7 +16,7 @@ struct InputMemory {
   std::vector<std::byte> content;
 
   // Stores a row-major tensor as the border says.
-  Status place(Device& device, const tensor::Border& border, const std::byte* plain);
+  Status place(Memories& device, const tensor::Border& border, const std::byte* plain);
   // Fails with kRun where a candidate changed it or wrote beside it, and mends it.
   Status check();
 };
@@ -31,10 +30,10 @@ struct Tensors {
 
   // Reads the inputs from a file as the runner's protocol has them (file_offsets()), and brings
   // them to the device. kDataLoss: the file is too short.
-  Status read(Device& device, const std::vector<tensor::Border>& inputs, int file);
+  Status read(Memories& device, const std::vector<tensor::Border>& inputs, int file);
 };
 
 // Reads so many bytes of an open file. kDataLoss: it has not so many.
 Result<std::vector<std::byte>> read_open_file(int file, std::int64_t offset, std::int64_t bytes);
 
-}  // namespace lathe::opencl
+}  // namespace lathe::device

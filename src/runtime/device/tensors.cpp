@@ -1,4 +1,4 @@
-#include "runtime/device/opencl/tensors.h"
+#include "runtime/device/tensors.h"
 
 #include <unistd.h>
 
@@ -6,7 +6,7 @@
 
 #include "runtime/runner/protocol.h"
 
-namespace lathe::opencl {
+namespace lathe::device {
 
 Result<std::vector<std::byte>> read_open_file(int file, std::int64_t offset, std::int64_t bytes) {
   std::vector<std::byte> content(static_cast<std::size_t>(bytes));
@@ -19,7 +19,7 @@ Result<std::vector<std::byte>> read_open_file(int file, std::int64_t offset, std
   return content;
 }
 
-Status InputMemory::place(Device& device, const tensor::Border& border, const std::byte* plain) {
+Status InputMemory::place(Memories& device, const tensor::Border& border, const std::byte* plain) {
   content.resize(static_cast<std::size_t>(border.bytes()));
   tensor::pack(border, plain, content.data());
   LATHE_TRY_STATUS(memory.resize(device, "input " + border.name, border.bytes()));
@@ -40,7 +40,7 @@ Status InputMemory::check() {
   return found;
 }
 
-Status Tensors::read(Device& device, const std::vector<tensor::Border>& wanted, int file) {
+Status Tensors::read(Memories& device, const std::vector<tensor::Border>& wanted, int file) {
   borders = wanted;
   plain.clear();
   inputs.clear();
@@ -55,4 +55,4 @@ Status Tensors::read(Device& device, const std::vector<tensor::Border>& wanted, 
   return {};
 }
 
-}  // namespace lathe::opencl
+}  // namespace lathe::device

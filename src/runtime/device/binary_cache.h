@@ -7,7 +7,7 @@
 
 #include "base/result.h"
 
-namespace lathe::opencl {
+namespace lathe::device {
 
 class BinaryCache {
  public:
@@ -16,8 +16,8 @@ class BinaryCache {
   // keeps nothing: what stands in one is run. Of a folder that has grown too large, the oldest
   // files go.
   explicit BinaryCache(std::string folder);
-  // In the folder of caches (base/trust.h).
-  static BinaryCache of_this_user();
+  // The folder of this name in that of caches (base/trust.h).
+  static BinaryCache of_this_user(const std::string& name);
 
   // The binary that was stored with exactly this key. One that is damaged, or a file that somebody
   // else could change, counts as none.
@@ -33,4 +33,4 @@ class BinaryCache {
   std::string folder_;  // empty: none
 };
 
-}  // namespace lathe::opencl
+}  // namespace lathe::device

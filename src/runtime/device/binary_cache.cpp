@@ -1,4 +1,4 @@
-#include "runtime/device/opencl/binary_cache.h"
+#include "runtime/device/binary_cache.h"
 
 #include <algorithm>
 #include <cstdint>
@@ -11,12 +11,12 @@
 #include "base/log.h"
 #include "base/trust.h"
 
-namespace lathe::opencl {
+namespace lathe::device {
 namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::string_view kMark = "lathe opencl 1\n";
+constexpr std::string_view kMark = "lathe device 1\n";
 constexpr std::size_t kMostOfFile = std::size_t{256} << 20;        // bytes
 constexpr std::uintmax_t kMostOfFolder = std::uintmax_t{1} << 28;  // bytes
 constexpr std::size_t kMostFiles = 4096;
@@ -55,16 +55,16 @@ void prune(const std::string& folder) {
 BinaryCache::BinaryCache(std::string folder) : folder_(std::move(folder)) {
   if (folder_.empty()) return;
   if (const Status made = make_private_folder(folder_); !made) {
-    log(LogLevel::kDebug, "no built programs of OpenCL are kept: {}", made.error().text());
+    log(LogLevel::kDebug, "no programs built for a device are kept: {}", made.error().text());
     folder_.clear();
     return;
   }
   prune(folder_);
 }
 
-BinaryCache BinaryCache::of_this_user() {
+BinaryCache BinaryCache::of_this_user(const std::string& name) {
   const std::string folder = own_cache_folder();
-  return folder.empty() ? BinaryCache() : BinaryCache(folder + "/opencl");
+  return folder.empty() ? BinaryCache() : BinaryCache(folder + "/" + name);
 }
 
 std::string BinaryCache::path_of(std::string_view key) const {
@@ -105,4 +105,4 @@ std::string BinaryCache::store_log(std::string_view log) const {
   return write_whole(path, log) ? path : "";
 }
 
-}  // namespace lathe::opencl
+}  // namespace lathe::device
