@@ -51,6 +51,8 @@ struct Derived {
   Build build;
   Estimate estimate = nullptr;  // null: the model that knows nests alone tells all
 };
+// The size that a knob gives; 1 where there is none (-1).
+ir::SizeId size_given(int knob, Derived& derived);
 // Rules that add starts for what else there is stop at so many.
 inline constexpr std::size_t kMostStarts = 8;
 

@@ -4,6 +4,7 @@
 
 #include "compiler/te/naive_nest.h"
 #include "tuner/space/rules/shared/choices.h"
+#include "tuner/space/rules/shared/knob_list.h"
 
 namespace lathe::space {
 namespace {
@@ -76,35 +77,29 @@ ItemProgram::ItemProgram(Prepared prepared, const OpenClTarget& target, bool sta
 }
 
 void ItemProgram::list_knobs(const std::string& prefix, std::vector<Knob>& knobs) {
-  const auto add = [&](const char* name, Values values, std::vector<std::string> labels = {}) {
-    const bool structural = !labels.empty();
-    knobs.push_back({prefix + name, std::move(values), std::move(labels), structural});
-    return static_cast<int>(knobs.size()) - 1;
-  };
+  KnobList list(knobs, prefix);
   const std::int64_t along = main_.extent(main_.axes.vector);
   const std::int64_t p0 = main_.extent(main_.pixel(0)), p1 = main_.extent(main_.pixel(1));
   std::vector<std::string> widths;
   for (const std::int64_t w : up_to({1, 2, 4, 8, 16}, target_.vector_width))
     widths.push_back(std::to_string(w));
-  Values numbers;
-  for (std::size_t i = 0; i < widths.size(); ++i) numbers.push_back(static_cast<std::int64_t>(i));
-  at_.width = add("width", std::move(numbers), std::move(widths));
-  at_.v = add("item.v", up_to({1, 2, 4}, along));
-  if (main_.pixel(0) >= 0) at_.p0 = add("item.p0", up_to({1, 2, 3, 4, 5, 6, 7, 8, 16}, p0));
-  if (main_.pixel(1) >= 0) at_.p1 = add("item.p1", up_to({1, 2, 4}, p1));
-  at_.group_x = add("group.x", up_to({1, 2, 4, 8, 16, 32, 64, 128, 256}, target_.group_items));
+  at_.width = list.choice("width", std::move(widths));
+  at_.v = list.size("item.v", up_to({1, 2, 4}, along));
+  if (main_.pixel(0) >= 0) at_.p0 = list.size("item.p0", up_to({1, 2, 3, 4, 5, 6, 7, 8, 16}, p0));
+  if (main_.pixel(1) >= 0) at_.p1 = list.size("item.p1", up_to({1, 2, 4}, p1));
+  at_.group_x =
+      list.size("group.x", up_to({1, 2, 4, 8, 16, 32, 64, 128, 256}, target_.group_items));
   if (main_.pixel(0) >= 0)
-    at_.group_y = add("group.y", up_to({1, 2, 4, 8, 16, 32}, target_.group_items));
+    at_.group_y = list.size("group.y", up_to({1, 2, 4, 8, 16, 32}, target_.group_items));
   if (main_.axes.reduce >= 0)
-    at_.unroll = add("unroll.k", up_to({1, 2, 4, 8}, main_.extent(main_.axes.reduce)));
+    at_.unroll = list.size("unroll.k", up_to({1, 2, 4, 8}, main_.extent(main_.axes.reduce)));
   if (main_.axes.reduce >= 0 && !main_.axes.taps.empty())
-    at_.reduce =
-        add("reduce", {0, 1},
-            {label_of(ReduceOrder::kChannelsOutside), label_of(ReduceOrder::kTapsOutside)});
+    at_.reduce = list.choice("reduce",
+                             std::vector{ReduceOrder::kChannelsOutside, ReduceOrder::kTapsOutside});
   if (has_strided_weights(main_))
-    at_.pack = add("pack.weights", {0, 1}, {label_of(Packing::kNone), label_of(Packing::kWhole)});
+    at_.pack = list.choice("pack.weights", std::vector{Packing::kNone, Packing::kWhole});
   if (staged_)
-    at_.chunk = add("chunk.k", up_to({4, 8, 16, 32, 64}, main_.extent(main_.axes.reduce)));
+    at_.chunk = list.size("chunk.k", up_to({4, 8, 16, 32, 64}, main_.extent(main_.axes.reduce)));
 }
 
 bool ItemProgram::has_shared_reads() const {
@@ -115,10 +110,7 @@ bool ItemProgram::has_shared_reads() const {
 // What the items of a group stage of an operand, of all rows that they read together.
 void ItemProgram::constrain_staged(Derived& derived) const {
   ir::Sizes& s = derived.sizes;
-  const auto knob = [&](int number) {
-    return number < 0 ? s.constant(1)
-                      : s.knob(number, derived.knobs[static_cast<std::size_t>(number)].name);
-  };
+  const auto knob = [&](int number) { return size_given(number, derived); };
   const auto reach = [&](int iter) {
     ir::SizeId tile = s.constant(1);
     if (iter == main_.axes.vector)
@@ -148,10 +140,7 @@ void ItemProgram::constrain_staged(Derived& derived) const {
 
 void ItemProgram::constrain(Flavour flavour, Derived& derived) const {
   ir::Sizes& s = derived.sizes;
-  const auto size = [&](int knob) {
-    return knob < 0 ? s.constant(1)
-                    : s.knob(knob, derived.knobs[static_cast<std::size_t>(knob)].name);
-  };
+  const auto size = [&](int knob) { return size_given(knob, derived); };
   derived.constraints.push_back({"the group has more items than the device takes",
                                  s.mul(size(at_.group_x), size(at_.group_y)), target_.group_items});
   if (staged_) constrain_staged(derived);
@@ -284,7 +273,7 @@ class TreeAlternatives : public Alternatives {
   std::vector<Choice> choices(const std::vector<Knob>& before) override {
     at_ = before.size();
     std::vector<Knob> knobs = before;
-    knobs.push_back({"sums", {0, 1}, {"whole", "in parts"}, true});
+    KnobList(knobs).choice("sums", {"whole", "in parts"});
     program_.list_knobs("parts.", knobs);
     return {choice_of(std::move(knobs), at_)};
   }
