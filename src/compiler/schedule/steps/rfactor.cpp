@@ -160,7 +160,7 @@ class Factorer {
     read_index.insert(read_index.begin() + dim_, ir::Affine::iter(static_cast<int>(index.size())));
     block.index = std::move(index);
     block.body = ir::read(partial, std::move(read_index), nest_.buffers[partial].dtype);
-    add_guards(block, region, inner);
+    add_guards(nest_, block, region, inner);
     moved.emplace_back(loop_, parent);
     for (const ir::BlockIter& iter : old) keep_to_terms(block, iter, moved);
     add_block(nest_, std::move(block), parent, parent == home_ ? position : -1);
