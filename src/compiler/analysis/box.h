@@ -31,6 +31,12 @@ Span span_of(ir::Nest& nest, ir::BlockId block, const ir::Affine& row, ir::LoopI
 Box box_of(ir::Nest& nest, ir::BlockId block, const std::vector<ir::Affine>& rows, ir::LoopId loop,
            std::span<const ir::LoopId> relaxed = {});
 
+// True if two iterations of the loop, with those around it alike, may let the block write one
+// element of what outlives them, be it the same value: those of a loop whose iterations run at the
+// same time must not. While sizes are open, only of blocks that the loop does not drive; the rest
+// is told once the trace is applied with numbers. With these, what is not proven counts as true.
+bool writes_twice(ir::Nest& nest, ir::BlockId block, ir::LoopId loop);
+
 bool same_start(const Span& a, const Span& b);
 
 // The smallest span around both, if they start together except for an offset; else `whole`.

@@ -46,13 +46,6 @@ bool is_driven_by(const ir::Block& block, LoopId loop) {
   });
 }
 
-bool repeats_writes(const Nest& nest, BlockId id, LoopId loop) {
-  const ir::Block& block = nest.blocks[id];
-  const LoopId at = nest.buffers[block.writes].at;
-  const bool is_private = at != ir::kRoot && nest.is_inside({Item::Kind::kLoop, at}, loop);
-  return !is_private && !is_driven_by(block, loop);
-}
-
 int child_with(const Nest& nest, LoopId loop, BlockId block) {
   const std::vector<Item>& items = nest.children(loop);
   for (std::size_t i = 0; i < items.size(); ++i) {

@@ -25,10 +25,6 @@ std::vector<ir::LoopId> item_loops_around(const ir::Nest& nest, ir::LoopId loop)
 // True if an iterator of the block has a digit of the loop.
 bool is_driven_by(const ir::Block& block, ir::LoopId loop);
 
-// True if each iteration of the loop has the block write the same elements of something that
-// outlives the iteration.
-bool repeats_writes(const ir::Nest& nest, ir::BlockId block, ir::LoopId loop);
-
 // The position among children(loop) of the child that contains the block; -1 if none does.
 int child_with(const ir::Nest& nest, ir::LoopId loop, ir::BlockId block);
 

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "base/target.h"
 #include "compiler/ir/flat/flat.h"
 #include "compiler/ir/nest/nest.h"
 #include "compiler/lower/expand/lin.h"
@@ -94,14 +95,6 @@ struct Storage {
   std::vector<LayoutDigit> digits;   // outermost first
   std::int64_t size = 0;             // elements, of all stages
   std::int64_t stage = 0;            // elements of one stage
-};
-
-// What a device takes whose kernels run on grids.
-struct Grids {
-  std::int64_t most_items;   // of a group
-  int most_lanes;            // of a vector, a power of two
-  std::int64_t group_bytes;  // memory of a group
-  bool copies = false;       // it has asynchronous copies into that
 };
 
 struct Plan {

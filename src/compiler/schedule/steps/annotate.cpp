@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include "compiler/analysis/box.h"
 #include "compiler/analysis/dependence.h"
 #include "compiler/schedule/edit.h"
 
@@ -56,11 +57,11 @@ bool moves_memory_of_group(const ir::Nest& nest, LoopId loop) {
   });
 }
 
-StepResult<void> check_concurrent(const ir::Nest& nest, LoopId loop, LoopKind kind) {
-  const std::string& name = nest.loops[loop].name;
+StepResult<void> check_concurrent(ir::Nest& nest, LoopId loop, LoopKind kind) {
+  const std::string name = nest.loops[loop].name;
   for (const ir::BlockId id : nest.blocks_in(loop)) {
     if (nest.is_reduction_loop(id, loop)) return refuse(Refusal::kReductionInParallel, name);
-    if (analysis::repeats_writes(nest, id, loop)) return refuse(Refusal::kBreaksDependence, name);
+    if (analysis::writes_twice(nest, id, loop)) return refuse(Refusal::kBreaksDependence, name);
   }
   if (ir::is_of_items(kind) && moves_memory_of_group(nest, loop))
     return refuse(Refusal::kBindFirst, name);

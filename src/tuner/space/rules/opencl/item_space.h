@@ -4,6 +4,7 @@
 #pragma once
 
 #include <memory>
+#include <set>
 #include <span>
 #include <string>
 #include <vector>
@@ -40,11 +41,9 @@ class ItemProgram {
   Result<Sketch> build(const std::vector<Knob>& knobs, std::span<const std::int64_t> values) const;
 
  private:
-  ItemStage stage_with_axes(int stage) const;
   void constrain_staged(Derived& derived) const;
   ItemSizes sizes_of_main(const std::vector<Knob>& knobs, std::span<const std::int64_t> values,
                           ir::Nest& nest) const;
-  ItemSizes fixed_sizes(const ItemStage& stage, ir::Nest& nest) const;
 
   std::shared_ptr<const Prepared> prepared_;  // stages refer to its view
   OpenClTarget target_;
@@ -55,6 +54,10 @@ class ItemProgram {
 
 // The steps with which every schedule on a grid begins. `in_parts`: long sums are cut.
 Prepared prepare_for_grid(const te::Workload& workload, bool in_parts);
+
+// Puts the stages that are not among `placed` on grids, with fixed tiles. Throws StepRefused.
+void put_others_on_grid(const te::Workload& view, const OpenClTarget& target, ir::Nest& nest,
+                        schedule::Trace& trace, std::set<std::string>& placed);
 
 Result<Derived> derive_items(const OpenClContext& context);
 std::span<const Meaning> item_meanings();

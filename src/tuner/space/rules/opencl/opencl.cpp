@@ -22,8 +22,9 @@ Result<Derived> derive_for_opencl(const te::Workload& workload, const OpenClTarg
                                   Flavour flavour) {
   const OpenClContext context{workload, target, flavour};
   if (workload.contract.free_layout)
-    return fail(ErrorKind::kUnsupported,
-                "schedules for OpenCL keep the layouts of inputs and outputs; ask for plain ones");
+    return fail_at("--layout", ErrorKind::kInvalidArgument,
+                   "schedules for OpenCL keep the layouts of inputs and outputs; give plain, not "
+                   "free");
   return compose(LATHE_TRY(derive_items(context)),
                  std::span<const Rule<OpenClContext>>(kOpenClRules), context);
 }
