@@ -45,6 +45,14 @@ bool bounds(ir::Nest& nest, const ir::Block& block, int number) {
          !analysis::stays_below(nest, iter.digits, iter.extent);
 }
 
+// The digits of loops that have several iterations, as far as that is known.
+std::vector<LoopDigit> moving(const ir::Nest& nest, std::vector<LoopDigit> digits) {
+  std::erase_if(digits, [&](const LoopDigit& digit) {
+    return is_one(nest.sizes, nest.loops[digit.loop].extent);
+  });
+  return digits;
+}
+
 // What each of these digits is a multiple of in the other's weights; kNone: they are none.
 ir::SizeId factor_of(ir::Sizes& sizes, const std::vector<LoopDigit>& digits,
                      const std::vector<LoopDigit>& of) {
@@ -80,10 +88,10 @@ StepResult<Region> region_computed(ir::Nest& nest, ir::BlockId writer, LoopId lo
     if (outer.empty()) continue;  // then the box tells
     RegionGuard guard{-1, iter.extent, std::move(outer), iter.offset};
     for (std::size_t d = 0; d < inner_of.size(); ++d)
-      if (const auto factor = factor_of(nest.sizes, inner, inner_of[d]);
+      if (const auto factor = factor_of(nest.sizes, moving(nest, inner), moving(nest, inner_of[d]));
           factor != ir::SizeId::kNone)
         guard.dim = static_cast<int>(d), guard.weight = factor;
-    if (!inner.empty() && guard.dim < 0) return refuse(Refusal::kBadLayout, name);
+    if (!moving(nest, inner).empty() && guard.dim < 0) return refuse(Refusal::kBadLayout, name);
     region.guards.push_back(std::move(guard));
   }
   return region;

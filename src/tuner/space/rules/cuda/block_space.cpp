@@ -53,10 +53,10 @@ void list_tile_knobs(BlockRule& rule) {
   rule.at.v = add_size(rule, "item.v", {1, 2, 4}, vectors);
   rule.at.p0 = add_size(rule, "item.p0", {1, 2, 3, 4, 5, 6, 7, 8, 14, 16}, p0);
   if (main.pixel(1) >= 0) rule.at.p1 = add_size(rule, "item.p1", {1, 2, 3, 4, 7}, p1);
-  rule.at.of_v = add_size(rule, "block.v", {1, 2, 4, 8, 16, 32, 64}, vectors);
-  rule.at.of_p0 = add_size(rule, "block.p0", {1, 2, 4, 7, 8, 14, 16, 28, 32, 64}, rounded_up(p0));
+  rule.at.of_v = add_size(rule, "threads.v", {1, 2, 4, 8, 16, 32, 64}, vectors);
+  rule.at.of_p0 = add_size(rule, "threads.p0", {1, 2, 4, 7, 8, 14, 16, 28, 32, 64}, rounded_up(p0));
   if (main.pixel(1) >= 0)
-    rule.at.of_p1 = add_size(rule, "block.p1", {1, 2, 4, 7, 8, 16}, rounded_up(p1));
+    rule.at.of_p1 = add_size(rule, "threads.p1", {1, 2, 4, 7, 8, 16}, rounded_up(p1));
 }
 
 void list_sum_knobs(BlockRule& rule) {
@@ -253,9 +253,9 @@ struct BlockProgram {
 };
 
 constexpr Meaning kBlockMeanings[] = {
-    {"block.v", "threads of a block along the vector axis"},
-    {"block.p0", "threads of a block along the innermost pixel axis"},
-    {"block.p1", "threads of a block along the next pixel axis"},
+    {"threads.v", "threads of a block along the vector axis"},
+    {"threads.p0", "threads of a block along the innermost pixel axis"},
+    {"threads.p1", "threads of a block along the next pixel axis"},
     {"chunk", "terms of the sum that a thread adds up between two barriers"},
     {"sum",
      "by a thread: a result is summed by one thread of the block; by groups: by several, "
