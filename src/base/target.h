@@ -44,8 +44,10 @@ struct Abilities {
 
 // What a device takes whose kernels run on grids.
 struct Grids {
-  std::int64_t most_items;  // of a group
-  int most_lanes;           // of a vector, a power of two
+  std::int64_t most_items;   // of a group
+  int most_lanes;            // of a vector, a power of two
+  std::int64_t group_bytes;  // memory of a group
+  bool copies = false;       // it has asynchronous copies into that
 };
 
 // What a processor's programs are generated for.

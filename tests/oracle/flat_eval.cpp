@@ -59,6 +59,9 @@ Places lay_out(Machine& m, std::span<const Bytes> inputs, int workers) {
   at.outputs = static_cast<int>(m.areas.size());
   for (const flat::Border& b : p.outputs)
     add(m, make_area(b.size * size_of(b.dtype), size_of(b.dtype), true));
+  m.group_area = add(m, make_area(p.group_bytes, granule_of(p, Scope::kGroup), true));
+  for (const flat::Kernel& kernel : p.kernels)
+    workers = std::max(workers, static_cast<int>(kernel.grid.group_items()));
   for (int w = 0; w < workers; ++w) {
     m.worker_area.push_back(add(m, make_area(p.thread_bytes, granule_of(p, Scope::kThread), true)));
     m.areas.back().shared = false;
@@ -77,8 +80,8 @@ void place_buffers(Machine& m, const Places& at) {
       case Scope::kConstant: area = at.constants; break;
       case Scope::kGlobal: area = at.global; break;
       case Scope::kShared: area = m.region_area; break;
-      case Scope::kThread:
-      case Scope::kGroup: break;
+      case Scope::kGroup: area = m.group_area; break;
+      case Scope::kThread: break;
     }
     m.buffer_base[i] = b.slot;
   }
@@ -111,17 +114,30 @@ void each_element(const flat::Border& border, F&& f) {
   }
 }
 
-Status check_written(const Machine& machine, const Area& area, const flat::Border& border) {
+FlatFault missing(FaultKind kind, const flat::Border& border, std::int64_t offset,
+                  const Status& status) {
+  return {.kind = kind,
+          .place = "",
+          .buffer = border.name,
+          .index = offset,
+          .message = status.error().message};
+}
+
+Status check_written(Machine& machine, const Area& area, const flat::Border& border) {
   Status status;
   each_element(border, [&](std::span<const std::int64_t> index, std::int64_t) {
     const std::int64_t offset = storage_offset(border, index);
     const Origin& t = area.origins[static_cast<std::size_t>(offset)];
-    if (status && t.writer == 0)
+    if (!status) return;
+    if (t.writer == 0) {
       status = fail(ErrorKind::kRun, "element [{}] of output {} is never written",
                     fmt::join(index, ", "), border.name);
-    if (status && t.poison != 0)
+      machine.found = missing(FaultKind::kOther, border, offset, status);
+    } else if (t.poison != 0) {
       status = fail(ErrorKind::kRun, "element [{}] of output {} depends on {}",
                     fmt::join(index, ", "), border.name, machine.explain(t.poison));
+      machine.found = machine.described(machine.fault_of(t.poison, status.error().message));
+    }
   });
   return status;
 }
@@ -132,11 +148,9 @@ bool has_region(const flat::Program& program) {
   });
 }
 
-Result<std::vector<Bytes>> run_once(const flat::Program& program, std::span<const Bytes> inputs,
-                                    const FlatOptions& options, bool reversed) {
-  Machine machine(program);
-  machine.seed = options.seed;
-  machine.reversed = reversed;
+Result<std::vector<Bytes>> run_on(Machine& machine, std::span<const Bytes> inputs,
+                                  const FlatOptions& options) {
+  const flat::Program& program = machine.program;
   const Places at = lay_out(machine, inputs, options.workers);
   place_buffers(machine, at);
   LATHE_TRY_STATUS(execute(machine, program.prepare));
@@ -148,6 +162,17 @@ Result<std::vector<Bytes>> run_once(const flat::Program& program, std::span<cons
     LATHE_TRY_STATUS(check_written(machine, area, program.outputs[i]));
     outputs.push_back(std::move(area.bytes));
   }
+  return outputs;
+}
+
+Result<std::vector<Bytes>> run_once(const flat::Program& program, std::span<const Bytes> inputs,
+                                    const FlatOptions& options, bool reversed, FlatFault& fault) {
+  Machine machine(program);
+  machine.seed = options.seed;
+  machine.reversed = reversed;
+  machine.aligned_vectors = options.aligned_vectors;
+  auto outputs = run_on(machine, inputs, options);
+  if (!outputs) fault = machine.found;
   return outputs;
 }
 
@@ -202,8 +227,8 @@ std::vector<double> from_storage(const flat::Border& border, const Bytes& storag
 }
 
 Result<std::vector<Bytes>> eval_flat(const flat::Program& program, std::span<const Bytes> inputs,
-                                     const FlatOptions& options) {
-  LATHE_TRY_STATUS(flat::verify(program));
+                                     const FlatOptions& options, FlatFault* fault) {
+  if (options.verified) LATHE_TRY_STATUS(flat::verify(program));
   if (inputs.size() != program.inputs.size())
     return fail(ErrorKind::kInvalidArgument, "{} inputs are given, the program has {}",
                 inputs.size(), program.inputs.size());
@@ -214,10 +239,15 @@ Result<std::vector<Bytes>> eval_flat(const flat::Program& program, std::span<con
       return fail(ErrorKind::kInvalidArgument, "input {} has {} bytes, not {}", border.name,
                   inputs[i].size(), wanted);
   }
-  auto outputs = run_once(program, inputs, options, false);
+  FlatFault found;
+  FlatFault& to = fault != nullptr ? *fault : found;
+  auto outputs = run_once(program, inputs, options, false, to);
   if (!outputs || !has_region(program)) return outputs;
-  const auto again = LATHE_TRY(run_once(program, inputs, options, true));
-  LATHE_TRY_STATUS(check_order(program, *outputs, again));
+  const auto again = LATHE_TRY(run_once(program, inputs, options, true, to));
+  if (const Status same = check_order(program, *outputs, again); !same) {
+    to = {.kind = FaultKind::kRace, .message = same.error().message};
+    return std::unexpected(same.error());
+  }
   return outputs;
 }
 

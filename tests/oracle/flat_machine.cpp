@@ -1,13 +1,11 @@
-// The checks of storage, and the loop that runs actions.
+// The checks of storage.
 #include "oracle/flat_machine.h"
 
 #include <algorithm>
 #include <cstring>
-#include <numeric>
+#include <string_view>
 
 #include <fmt/format.h>
-
-#include "base/rng.h"
 
 namespace lathe::interp {
 namespace {
@@ -55,64 +53,92 @@ double round_to(double value, Dtype dtype) {
 Machine::Machine(const flat::Program& p)
     : program(p), buffer_area(p.buffers.size(), -1), buffer_base(p.buffers.size()) {}
 
-Area& Machine::area_of(int buffer) {
-  const int area = buffer_area[static_cast<std::size_t>(buffer)];
-  return areas[static_cast<std::size_t>(area >= 0 ? area
-                                                  : worker_area[static_cast<std::size_t>(worker)])];
+Place Machine::place_of(int id, std::int64_t index, const char* what) const {
+  const flat::Buffer& b = program.buffers[static_cast<std::size_t>(id)];
+  if (index < 0 || index >= b.size)
+    throw Fault{fmt::format("{} {} at {}, outside its {} elements", what, b.name, index, b.size),
+                FaultKind::kOutside, id, index};
+  const int area = buffer_area[static_cast<std::size_t>(id)];
+  const auto bytes = static_cast<std::size_t>(size_of(b.dtype));
+  return {.area = area >= 0 ? area : worker_area[static_cast<std::size_t>(worker)],
+          .begin = static_cast<std::size_t>(buffer_base[static_cast<std::size_t>(id)]) +
+                   static_cast<std::size_t>(index) * bytes,
+          .bytes = bytes};
+}
+
+void Machine::check_aligned(int id, std::int64_t index, int lanes, const char* what) const {
+  const flat::Buffer& b = program.buffers[static_cast<std::size_t>(id)];
+  const int bytes = lanes * size_of(b.dtype);
+  const int wanted = std::min(bytes, kWidestAccess);
+  const std::int64_t begin = buffer_base[static_cast<std::size_t>(id)] + index * size_of(b.dtype);
+  if ((bytes & (bytes - 1)) != 0 || begin % wanted == 0) return;
+  throw Fault{fmt::format("{} {} elements of {} at {}, which is no multiple of {} bytes", what,
+                          lanes, b.name, index, wanted),
+              FaultKind::kMisaligned, id, index};
 }
 
 Cell Machine::load(int id, std::int64_t index, Poison& poison) {
-  const flat::Buffer& b = program.buffers[static_cast<std::size_t>(id)];
-  if (index < 0 || index >= b.size)
-    throw Fault{fmt::format("a load of {} at {}, outside its {} elements", b.name, index, b.size)};
-  Area& area = area_of(id);
-  const int bytes = size_of(b.dtype);
-  const std::size_t begin =
-      static_cast<std::size_t>(buffer_base[static_cast<std::size_t>(id)] + index * bytes);
+  if (in_grid)
+    each_shared(id, index, "a load of", [&](int area, std::size_t granule, std::size_t granules) {
+      return touches.load(area, granule, granules);
+    });
+  return peek(id, index, poison);
+}
+
+void Machine::store(int id, std::int64_t index, Cell value, Poison poison) {
+  if (in_grid)
+    each_shared(id, index, "a store to", [&](int area, std::size_t granule, std::size_t granules) {
+      return touches.store(area, granule, granules);
+    });
+  poke(id, index, value, poison);
+}
+
+Cell Machine::peek(int id, std::int64_t index, Poison& poison) {
+  const Place place = place_of(id, index, "a load of");
+  Area& area = areas[static_cast<std::size_t>(place.area)];
   const auto none = [&](PoisonedLoad::Why why) {
-    poisons.push_back({why, id, index});
+    poisons.push_back({why, id, index, action->stmt});
     return static_cast<Poison>(poisons.size() - 1);
   };
+  const auto granule = static_cast<std::size_t>(area.granule);
   if (!area.origins.empty())
-    for (std::size_t g = begin / area.granule;
-         g < (begin + bytes + area.granule - 1) / area.granule && poison == 0; ++g) {
+    for (std::size_t g = place.begin / granule;
+         g * granule < place.begin + place.bytes && poison == 0; ++g) {
       const Origin& t = area.origins[g];
       using enum PoisonedLoad::Why;
       if (t.writer == 0) poison = none(kUnwritten);
-      else if (t.writer < area.since) poison = none(kRegionEnded);
+      else if (t.writer < area.since)
+        poison = none(place.area == group_area ? kGroupEnded : kRegionEnded);
       else if (t.buffer != id) poison = none(kOverwritten);
       else if (!area.shared && t.writer != epoch) poison = none(kIterationEnded);
       else if (area.shared && loop_epoch != 0 && t.writer >= loop_epoch && t.writer != epoch)
         poison = none(kRace);
       else poison = t.poison;
     }
-  return read_cell(b.dtype, &area.bytes[begin]);
+  return read_cell(program.buffers[static_cast<std::size_t>(id)].dtype, &area.bytes[place.begin]);
 }
 
-void Machine::store(int id, std::int64_t index, Cell value, Poison poison) {
+void Machine::poke(int id, std::int64_t index, Cell value, Poison poison) {
+  const Place place = place_of(id, index, "a store to");
+  Area& area = areas[static_cast<std::size_t>(place.area)];
   const flat::Buffer& b = program.buffers[static_cast<std::size_t>(id)];
-  if (index < 0 || index >= b.size)
-    throw Fault{fmt::format("a store to {} at {}, outside its {} elements", b.name, index, b.size)};
-  Area& area = area_of(id);
-  const int bytes = size_of(b.dtype);
-  const std::size_t begin =
-      static_cast<std::size_t>(buffer_base[static_cast<std::size_t>(id)] + index * bytes);
   std::byte fresh[8];
   write_cell(b.dtype, fresh, value);
-  const bool same = std::memcmp(fresh, &area.bytes[begin], static_cast<std::size_t>(bytes)) == 0;
-  for (std::size_t g = begin / area.granule; g < (begin + bytes + area.granule - 1) / area.granule;
-       ++g) {
+  const auto granule = static_cast<std::size_t>(area.granule);
+  for (std::size_t g = place.begin / granule; g * granule < place.begin + place.bytes; ++g) {
     Origin& t = area.origins[g];
     const bool other =
         loop_epoch != 0 && area.shared && t.writer >= loop_epoch && t.writer != epoch;
     const bool proper = poison == 0 && t.poison == 0;
-    if (other && proper && (!same || t.buffer != id))
-      throw Fault{fmt::format(
-          "a store to {} at {}, which another iteration of the parallel loop also writes", b.name,
-          index)};
+    if (other && proper)
+      throw Fault{
+          fmt::format(
+              "a store to {} at {}, which another iteration of the parallel loop also writes",
+              b.name, index),
+          FaultKind::kRace, id, index};
     t = {.writer = epoch, .buffer = id, .poison = other && t.poison != 0 ? t.poison : poison};
   }
-  std::memcpy(&area.bytes[begin], fresh, static_cast<std::size_t>(bytes));
+  std::memcpy(&area.bytes[place.begin], fresh, place.bytes);
 }
 
 std::string Machine::explain(Poison poison) const {
@@ -124,6 +150,7 @@ std::string Machine::explain(Poison poison) const {
         return "another buffer in the same place has overwritten";
       case PoisonedLoad::Why::kRegionEnded:
         return "was written before the end of a parallel region or of prepare";
+      case PoisonedLoad::Why::kGroupEnded: return "nothing in this group has written";
       case PoisonedLoad::Why::kIterationEnded:
         return "was written in another iteration of a parallel loop";
       case PoisonedLoad::Why::kRace: return "another iteration of the parallel loop writes";
@@ -139,151 +166,58 @@ void Machine::require_value(int cell, int lanes, const char* use) const {
   if (poison_of.empty()) return;
   for (int l = 0; l < lanes; ++l)
     if (const Poison poison = poison_of[static_cast<std::size_t>(cell + l)])
-      throw Fault{fmt::format("{} depends on {}", use, explain(poison))};
+      throw fault_of(poison, fmt::format("{} depends on {}", use, explain(poison)));
+}
+
+Fault Machine::fault_of(Poison poison, std::string message) const {
+  const PoisonedLoad& load = poisons[poison];
+  const bool race = load.why == PoisonedLoad::Why::kRace;
+  return {std::move(message), race ? FaultKind::kRace : FaultKind::kUnwritten, load.buffer,
+          load.index, load.stmt};
 }
 
 namespace {
 
-class Executor {
- public:
-  explicit Executor(Machine& machine) : m_(machine) {}
-
-  void run(const std::vector<Action>& actions) {
-    for (const Action& action : actions) {
-      m_.action = &action;
-      for (const Insn& insn : action.code) insn.run(m_, insn);
-      std::visit([&](const auto& n) { finish(n, action); }, action.stmt->value);
-    }
-  }
-
-  void run_grid(const std::vector<Action>& actions, const flat::Grid& grid) {
-    const std::vector<flat::Axis> axes = grid.axes();
-    std::int64_t points = 1;
-    for (const flat::Axis& axis : axes) points *= axis.count;
-    parallel(0, points, [&](std::int64_t point) {
-      for (const flat::Axis& axis : axes) {
-        set_var(axis.var, point % axis.count);
-        point /= axis.count;
-      }
-      run(actions);
-    });
-  }
-
- private:
-  Cell cell(int index) const { return m_.cells[static_cast<std::size_t>(index)]; }
-
-  void finish(const flat::Seq&, const Action& action) { run(action.body); }
-  void finish(const flat::If&, const Action& action) {
-    m_.require_value(action.a, 1, "a condition");
-    run(cell(action.a).i != 0 ? action.body : action.otherwise);
-  }
-  void finish(const flat::Let& n, const Action& action) {
-    m_.require_value(action.a, 1, "a let");
-    set_var(n.var, cell(action.a).i);
-  }
-  void finish(const flat::PrefetchAt&, const Action&) {}
-  void finish(const flat::Barrier&, const Action&) { throw Fault{"a barrier"}; }
-  void finish(const flat::AsyncCopy&, const Action&) { throw Fault{"an asynchronous copy"}; }
-  void finish(const flat::CommitCopies&, const Action&) { throw Fault{"a batch of copies"}; }
-  void finish(const flat::AwaitCopies&, const Action&) { throw Fault{"a wait for copies"}; }
-  void finish(const flat::Exchange&, const Action&) { throw Fault{"an exchange"}; }
-  void finish(const flat::For& n, const Action& action) {
-    m_.require_value(action.a, 1, "a loop's bound");
-    m_.require_value(action.b, 1, "a loop's bound");
-    const std::int64_t begin = cell(action.a).i, end = cell(action.b).i;
-    for (std::int64_t i = begin; i < end; ++i) {
-      set_var(n.var, i);
-      run(action.body);
-    }
-  }
-  void finish(const flat::Region& n, const Action& action) {
-    std::vector<std::pair<std::int64_t, std::int64_t>> bounds;
-    for (const Action& phase : action.body) {
-      m_.require_value(phase.a, 1, "a loop's bound");
-      m_.require_value(phase.b, 1, "a loop's bound");
-      bounds.emplace_back(cell(phase.a).i, cell(phase.b).i);
-    }
-    end_region();
-    for (std::size_t i = 0; i < bounds.size(); ++i)
-      parallel(bounds[i].first, bounds[i].second, [&](std::int64_t iteration) {
-        set_var(n.phases[i].var, iteration);
-        run(action.body[i].body);
-      });
-    end_region();
-  }
-  void end_region() {
-    m_.epoch = ++m_.last_epoch;
-    m_.areas[static_cast<std::size_t>(m_.region_area)].since = m_.epoch;
-  }
-  template <class Body>
-  void parallel(std::int64_t begin, std::int64_t end, const Body& body) {
-    if (begin >= end) return;
-    std::vector<std::int64_t> order(static_cast<std::size_t>(end - begin));
-    std::iota(order.begin(), order.end(), begin);
-    Rng rng(m_.seed ^ m_.last_epoch);
-    shuffle(order, rng);
-    if (m_.reversed) std::ranges::reverse(order);
-    m_.loop_epoch = m_.last_epoch + 1;
-    for (const std::int64_t i : order) {
-      m_.epoch = ++m_.last_epoch;
-      m_.worker = static_cast<int>(rng.below(m_.worker_area.size()));
-      body(i);
-    }
-    m_.loop_epoch = 0;
-    m_.epoch = ++m_.last_epoch;
-    m_.worker = 0;
-  }
-  void finish(const flat::Store& n, const Action& action) {
-    const int lanes = n.value->type.lanes;
-    const bool vector_index = n.index->type.lanes > 1;
-    m_.require_value(action.a, vector_index ? lanes : 1, "an address");
-    if (action.c >= 0) m_.require_value(action.c, lanes, "a mask");
-    for (int l = 0; l < lanes; ++l) {
-      if (action.c >= 0 && cell(action.c + l).i == 0) continue;
-      const Poison poison =
-          m_.poison_of.empty() ? 0 : m_.poison_of[static_cast<std::size_t>(action.b + l)];
-      m_.store(n.buffer, vector_index ? cell(action.a + l).i : cell(action.a).i + l,
-               cell(action.b + l), poison);
-    }
-  }
-  void finish(const flat::RegWrite& n, const Action& action) {
-    const auto reg = static_cast<std::size_t>(n.reg);
-    const auto lanes = static_cast<std::size_t>(m_.program.regs[reg].lanes);
-    std::copy_n(m_.cells.begin() + action.a, lanes, m_.cells.begin() + m_.reg_cells[reg]);
-    if (!m_.poison_of.empty())
-      std::copy_n(m_.poison_of.begin() + action.a, lanes, m_.poison_of.begin() + m_.reg_cells[reg]);
-    m_.reg_epochs[reg] = m_.epoch;
-  }
-  void set_var(int id, std::int64_t value) {
-    m_.cells[static_cast<std::size_t>(m_.var_cells[static_cast<std::size_t>(id)])].i = value;
-  }
-
-  Machine& m_;
-};
+// Whether it gives a name to a part of an expression, as print() does: "t1 = ...".
+bool names_a_part(std::string_view line) {
+  const std::size_t end = line.find(" = ");
+  return end != std::string_view::npos && line.starts_with('t') && end > 1 &&
+         line.substr(1, end - 1).find_first_not_of("0123456789") == std::string_view::npos;
+}
 
 // The statement's text, without the body of a loop or if.
 std::string first_line(const flat::Program& program, const flat::StmtNode& stmt) {
+  if (std::holds_alternative<flat::Seq>(stmt.value)) return "";
   const flat::Stmt alias(std::shared_ptr<void>(), &stmt);  // does not own
   const std::string text = print(program, alias);
-  const auto* list = std::get_if<flat::Seq>(&stmt.value);
-  return list != nullptr || text.empty() ? "" : text.substr(0, text.find('\n'));
+  std::string_view rest = text;
+  while (names_a_part(rest)) rest.remove_prefix(std::min(rest.find('\n') + 1, rest.size()));
+  return std::string(rest.substr(0, rest.find('\n')));
 }
 
 }  // namespace
 
-Status Machine::execute(const std::vector<Action>& actions, const flat::Grid& grid) {
-  try {
-    if (grid.axes().empty()) Executor(*this).run(actions);
-    else Executor(*this).run_grid(actions, grid);
-  } catch (const Fault& fault) {
-    std::string values;
-    for (std::size_t i = 0; i < program.vars.size() && i < 16; ++i)
-      values +=
-          fmt::format(" {}={}", program.vars[i], cells[static_cast<std::size_t>(var_cells[i])].i);
-    return fail_at(action == nullptr ? "" : first_line(program, *action->stmt), ErrorKind::kRun,
-                   "{} (variables:{})", fault.message, values);
+FlatFault Machine::described(const Fault& fault) const {
+  const flat::StmtNode* at = fault.stmt != nullptr ? fault.stmt : action->stmt;
+  const auto buffer = static_cast<std::size_t>(fault.buffer);
+  return {.kind = fault.kind,
+          .place = first_line(program, *at),
+          .buffer = fault.buffer < 0 ? "" : program.buffers[buffer].name,
+          .index = fault.index,
+          .message = fault.message};
+}
+
+const char* name_of(FaultKind kind) {
+  switch (kind) {
+    case FaultKind::kOther: return "fault";
+    case FaultKind::kOutside: return "access outside a buffer";
+    case FaultKind::kRace: return "race";
+    case FaultKind::kDivergence: return "divergent barrier";
+    case FaultKind::kUnwritten: return "load of what nothing has written";
+    case FaultKind::kEarly: return "load of a copy that is not there yet";
+    case FaultKind::kMisaligned: return "misaligned vector";
   }
-  return {};
+  return "?";
 }
 
 }  // namespace lathe::interp

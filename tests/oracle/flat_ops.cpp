@@ -251,6 +251,8 @@ void do_load(Machine& m, const Insn& n) {
   const Cell *index = cells(m, n.a), *mask = n.c < 0 ? nullptr : cells(m, n.c);
   m.require_value(n.a, n.vector_index ? n.lanes : 1, "an address");
   if (mask != nullptr) m.require_value(n.c, n.lanes, "a mask");
+  else if (m.aligned_vectors && n.lanes > 1 && !n.vector_index)
+    m.check_aligned(n.object, index->i, n.lanes, "a load of");
   each_lane(m, n, [&](int l) {
     Poison poison = 0;
     Cell value = is_float(n.dtype) ? real(0) : integer(0);

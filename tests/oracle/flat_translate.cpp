@@ -114,6 +114,7 @@ Translator::Translator(const flat::Program& program, Machine& machine)
   for (std::size_t i = 0; i < program.vars.size(); ++i) machine.var_cells.push_back(new_cells(1));
   for (const flat::Type& type : program.regs) machine.reg_cells.push_back(new_cells(type.lanes));
   machine.reg_epochs.assign(program.regs.size(), 0);
+  machine.own_cells = machine.cells.size();
 }
 
 int Translator::new_cells(int lanes) {

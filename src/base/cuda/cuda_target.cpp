@@ -10,7 +10,7 @@ namespace {
 
 constexpr int kMostLanesOfCode = 16;  // of vectors that are several accesses
 constexpr int kAccessBytes = 16;      // of one thread's widest load
-constexpr int kHasCopies = 80;        // the first architecture with copies past registers, and TF32
+constexpr int kHasCopies = 80;        // the first architecture with copies past registers
 
 }  // namespace
 
@@ -29,14 +29,17 @@ Abilities CudaTarget::abilities() const {
   return {.rounding = true,
           .f16 = true,
           .scaling = false,
-          .tf32_tiles = architecture >= kHasCopies,
+          .tf32_tiles = false,  // from sm_80 on they have them, but no kernel on a grid uses them
           .group_memory = true,
           .async_copies = architecture >= kHasCopies,
           .exchanges = true};
 }
 
 std::optional<Grids> CudaTarget::grids() const {
-  return Grids{.most_items = block_threads, .most_lanes = kMostLanesOfCode};
+  return Grids{.most_items = block_threads,
+               .most_lanes = kMostLanesOfCode,
+               .group_bytes = block_bytes,
+               .copies = architecture >= kHasCopies};
 }
 
 Result<CudaTarget> parse_cuda_target(std::string_view text) {

@@ -37,6 +37,17 @@ TEST(Link, AnUndefinedSymbolIsNamed) {
   EXPECT_NE(library.error().message.find("\"cosf\""), std::string::npos) << library.error().message;
 }
 
+TEST(Module, AGridIsRefused) {
+  Program p = writes(1);
+  p.vars = {"t"};
+  p.kernels[0].grid.items[0] = {4, 0};
+  const auto ir = codegen::llvm_ir(p, testing::resolved("cpu:host"));
+  ASSERT_FALSE(ir);
+  EXPECT_EQ(ir.error().kind, ErrorKind::kUnsupported);
+  EXPECT_NE(ir.error().text().find("runs on a grid, which processors have not"), std::string::npos)
+      << ir.error().text();
+}
+
 TEST(Module, SeveralAreLoadedAtOnce) {
   std::vector<std::unique_ptr<module::Module>> modules;
   for (int i = 0; i < 4; ++i) {

@@ -5,6 +5,7 @@
 
 #include "oracle/flat_eval.h"
 #include "unit/interp/random_flat.h"
+#include "unit/interp/random_groups.h"
 #include "unit/lower/elementwise.h"
 
 namespace lathe::lower {
@@ -56,6 +57,26 @@ TEST(Passes, Together) {
     ASSERT_TRUE(out) << "seed " << seed << ": " << out.error().text();
     expect_agreement(program, *out, seed, "all");
     if (HasFatalFailure()) return;
+  }
+}
+
+// Copies of halves go through registers, which promotion widens: nothing is rounded there.
+TEST(Passes, KeepWhatTheItemsOfAGroupDo) {
+  for (std::uint64_t seed = 1; seed <= 200; ++seed) {
+    const testing::GroupProgram g = testing::random_groups(seed);
+    for (const Pass& pass : passes()) {
+      const flat::Program out = pass.run(g.program, testing::old_x86());
+      const Status legal = verify(out);
+      ASSERT_TRUE(legal) << "seed " << seed << ", " << pass.name << ": " << legal.error().text();
+    }
+    const auto out = run_passes(g.program, testing::old_x86(), {.verify = true});
+    ASSERT_TRUE(out) << "seed " << seed << ": " << out.error().text();
+    const auto got = interp::eval_flat(*out, g.inputs, {.seed = seed, .aligned_vectors = true});
+    ASSERT_TRUE(got) << "seed " << seed << ": " << got.error().text() << "\n" << print(*out);
+    for (std::size_t t = 0; t < got->size(); ++t)
+      ASSERT_EQ(interp::from_storage(out->outputs[t], (*got)[t]), g.want[t])
+          << "seed " << seed << "\n"
+          << print(*out);
   }
 }
 

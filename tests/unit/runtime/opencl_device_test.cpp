@@ -102,6 +102,15 @@ TEST(OpenclDevices, ThatAreNotThereAreNotChosen) {
   EXPECT_FALSE(devices_from_json(to_json(devices)));
 }
 
+TEST(OpenclDevices, AreChosenByAPartOfANameInAnyLetters) {
+  const std::vector<Facts> devices = {{.platform = "First", .name = "Plain"},
+                                      {.platform = "Second", .name = "Tall GPU 7"}};
+  EXPECT_EQ(*choose_device(devices, "tall gpu"), 1U);
+  EXPECT_EQ(*choose_device(devices, "SECOND"), 1U);
+  EXPECT_EQ(*choose_device(devices, "Plain"), 0U);
+  EXPECT_EQ(choose_device(devices, "tall  gpu").error().kind, ErrorKind::kNotFound);
+}
+
 TEST_F(OpenclTest, FactsAreSound) {
   const Facts& facts = device_->facts();
   EXPECT_FALSE(facts.name.empty());

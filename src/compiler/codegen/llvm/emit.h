@@ -46,6 +46,7 @@ struct Machine {
   // A device whose kernels run on grids: indices have 32 bits where these suffice, accesses are
   // known to be aligned, and the items of a group work together.
   bool on_grid = false;
+  bool has_copies = false;                                      // asynchronous ones
   std::vector<std::pair<std::string, std::string>> attributes;  // of its functions
   int stack_align = 0;                                          // bytes; 0: any
 

@@ -64,7 +64,12 @@ llvm::Function* emit_kernel(ModuleContext& m, const Kernel& kernel) {
   FunctionEmitter emitter(m, function);
   const auto arg = [&](unsigned i) { return function->getArg(i); };
   emitter.set_frame({arg(0), arg(1), arg(2), arg(3), arg(4), arg(4), {}});
-  if (!kernel.grid.axes().empty()) m.refuse("kernel " + kernel.name + ", which runs on a grid");
+  if (!kernel.grid.axes().empty() && !m.error)
+    m.error = Error{ErrorKind::kUnsupported,
+                    fmt::format("kernel {} runs on a grid, which processors have not; bind no "
+                                "loops, or choose a device as the target",
+                                kernel.name),
+                    {}};
   emitter.emit(kernel.body);
   emitter.finish();
   return function;

@@ -5,6 +5,7 @@
 #include "compiler/ir/flat/flat.h"
 #include "compiler/ir/flat/rewrite.h"
 #include "compiler/ir/flat/verify_buffers.h"
+#include "compiler/ir/flat/verify_groups.h"
 
 namespace lathe::flat {
 namespace {
@@ -28,9 +29,9 @@ class Verifier {
   Verifier(const Program& program, bool preparing)
       : program_(program),
         preparing_(preparing),
+        differing_(program.vars.size()),
         visible_(program.vars.size()),
         defined_(program.vars.size()),
-        differs_(program.vars.size()),
         written_(program.regs.size()) {}
 
   Status run(const Kernel& kernel) {
@@ -43,16 +44,15 @@ class Verifier {
  private:
   // Its points are iterations that run at the same time.
   void enter(const Grid& grid) {
+    grid_ = &grid;
     for (const auto* directions : {&grid.groups, &grid.items})
       for (const Axis& axis : *directions) {
         if (axis.count < 1) return refuse("a grid without points");
         if (axis.var < 0 && axis.count > 1) return refuse("a grid without a variable");
         if (axis.var >= 0 && !define(axis.var)) return;
         in_parallel_ = in_parallel_ || axis.var >= 0;
-        if (axis.var >= 0 && directions == &grid.items) set_differs(axis.var, true);
+        if (axis.var >= 0 && directions == &grid.items) differing_.set(axis.var, true);
       }
-    has_items_ = grid.has_items();
-    fills_warps_ = grid.group_items() % kWarpItems == 0;
   }
   template <class... Args>
   void refuse(fmt::format_string<Args...> format, Args&&... args) {
@@ -204,7 +204,7 @@ class Verifier {
       return false;
     }
     const Buffer& b = buffer(id);
-    if (b.scope == Scope::kGroup && !has_items_)
+    if (b.scope == Scope::kGroup && !grid_->has_items())
       refuse("{} {}, the memory of a group, where no group has items", what, b.name);
     if (b.dtype != type.dtype)
       refuse("{} {} to {}, which holds {}", what, described(type), b.name, name_of(b.dtype));
@@ -251,8 +251,8 @@ class Verifier {
     expression(n.begin), expression(n.end);
     if (!fault_.empty()) return;
     if (!define_loop(n)) return;
-    const bool differs = differs_among_items(n.begin) || differs_among_items(n.end);
-    set_differs(n.var, differs);
+    const bool differs = differing_.of(n.begin) || differing_.of(n.end);
+    differing_.set(n.var, differs);
     divergent_ += differs ? 1 : 0;
     serial_body(n.body);
     divergent_ -= differs ? 1 : 0;
@@ -302,7 +302,7 @@ class Verifier {
     if (!fault_.empty()) return;
     if (n.condition->type != Type{Dtype::kBool, 1})
       return refuse("an if on a condition of type {}", described(n.condition->type));
-    const bool differs = differs_among_items(n.condition);
+    const bool differs = differing_.of(n.condition);
     divergent_ += differs ? 1 : 0;
     scoped(n.then);
     if (n.otherwise) scoped(n.otherwise);
@@ -314,7 +314,7 @@ class Verifier {
     if (n.value->type != Type{Dtype::kI64, 1})
       return refuse("a let of type {}", described(n.value->type));
     if (!define(n.var)) return;
-    set_differs(n.var, differs_among_items(n.value));
+    differing_.set(n.var, differing_.of(n.value));
     scope_.push_back(n.var);
   }
   void check(const Store& n) {
@@ -345,7 +345,7 @@ class Verifier {
 
   // What the items of a group do together.
   bool has_group(const char* what) {
-    if (!has_items_) refuse("{} where no group has items", what);
+    if (!grid_->has_items()) refuse("{} where no group has items", what);
     return fault_.empty();
   }
   bool all_items_come(const char* what) {
@@ -356,28 +356,14 @@ class Verifier {
   void check(const AsyncCopy& n) {
     expression(n.to_index), expression(n.from_index);
     if (n.condition) expression(n.condition);
-    if (!fault_.empty() || !has_group("an asynchronous copy")) return;
     const Type type{buffer_dtype(n.from), n.lanes};
-    if (n.to_index->type.lanes != 1 || n.from_index->type.lanes != 1)
-      return refuse("an asynchronous copy between vectors of indices");
-    if (!access(n.to, n.to_index, type, nullptr, nullptr) ||
+    if (!fault_.empty() || !has_group("an asynchronous copy") ||
+        !access(n.to, n.to_index, type, nullptr, nullptr) ||
         !access(n.from, n.from_index, type, nullptr, nullptr))
       return;
-    if (n.condition && n.condition->type != Type{Dtype::kBool, 1})
-      return refuse("an asynchronous copy on a condition of type {}", described(n.condition->type));
-    const int bytes = n.lanes * size_of(type.dtype);
-    if (bytes != 4 && bytes != 8 && bytes != 16)
-      refuse("an asynchronous copy of {} bytes; 4, 8 and 16 can be copied", bytes);
-    if (buffer(n.to).scope != Scope::kGroup)
-      refuse("an asynchronous copy to {}, which is not the memory of a group", buffer(n.to).name);
-    check_copied(buffer(n.from));
-  }
-  void check_copied(const Buffer& b) {
-    const bool all_see = b.scope == Scope::kInput || b.scope == Scope::kOutput ||
-                         b.scope == Scope::kConstant || b.scope == Scope::kGlobal;
-    if (!all_see) refuse("an asynchronous copy from {}, which not all groups see", b.name);
-    if (preparing_ && !is_constant(b))
-      refuse("prepare copies from {}, which is not constant", b.name);
+    fault_ = fault_of(program_, n);
+    if (preparing_ && !is_constant(buffer(n.from)))
+      refuse("prepare copies from {}, which is not constant", buffer(n.from).name);
   }
   void check(const CommitCopies&) { has_group("a batch of copies"); }
   void check(const AwaitCopies& n) {
@@ -387,26 +373,8 @@ class Verifier {
   void check(const Exchange& n) {
     expression(n.value);
     if (!fault_.empty() || !all_items_come("an exchange")) return;
-    if (!fills_warps_) return refuse("an exchange in groups that do not fill whole warps");
-    if (n.lane_mask < 1 || n.lane_mask >= kWarpItems)
-      return refuse("an exchange with the item whose number differs by the mask {}", n.lane_mask);
-    if (n.value->type.lanes != 1 || n.value->type.dtype == Dtype::kBool)
-      return refuse("an exchange of {}", described(n.value->type));
-    check_written(n.reg, n.value->type);
-  }
-
-  // Whether items of one group may see different values: data is not looked into.
-  bool differs_among_items(const Expr& e) const {
-    if ((e->contents & contents::kData) != 0) return true;
-    if (const auto* v = std::get_if<Var>(&e->value))
-      return differs_[static_cast<std::size_t>(v->id)] != 0;
-    bool differs = false;
-    if ((e->contents & contents::kVar) != 0)
-      each_operand(*e, [&](const Expr& x) { differs = differs || differs_among_items(x); });
-    return differs;
-  }
-  void set_differs(int var, bool differs) {
-    differs_[static_cast<std::size_t>(var)] = differs ? 1 : 0;
+    fault_ = fault_of(*grid_, n);
+    if (fault_.empty()) check_written(n.reg, n.value->type);
   }
 
   bool has_reg(int reg) const { return reg >= 0 && reg < static_cast<int>(program_.regs.size()); }
@@ -419,11 +387,12 @@ class Verifier {
 
   const Program& program_;
   const bool preparing_;
-  bool in_parallel_ = false, has_items_ = false, fills_warps_ = false;
+  const Grid* grid_ = nullptr;
+  bool in_parallel_ = false;
   int divergent_ = 0;  // loops and branches around that differ among the items of a group
-  // Visible_, defined_ and differs_ (among the items of a group) have an entry for each variable,
-  // written_ one for each register.
-  std::vector<char> visible_, defined_, differs_, written_;
+  Differing differing_;
+  // Visible_ and defined_ have an entry for each variable, written_ one for each register.
+  std::vector<char> visible_, defined_, written_;
   std::vector<int> scope_;                   // lets that are visible now
   std::unordered_set<const Node*> checked_;  // shared nodes of this expression that were checked
   std::string fault_;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cstring>
 #include <limits>
 
 #include "base/environment.h"
@@ -127,6 +128,11 @@ int rank_of(const Facts& facts) {
   return static_cast<int>(std::ranges::find(kOrder, facts.kind) - kOrder.begin());
 }
 
+// Whatever letters are capital.
+bool has_part(const std::string& text, const std::string& part) {
+  return ::strcasestr(text.c_str(), part.c_str()) != nullptr;
+}
+
 std::vector<Facts> facts_of(const std::vector<Found>& devices) {
   std::vector<Facts> facts;
   for (const Found& device : devices) facts.push_back(device.facts);
@@ -147,7 +153,8 @@ Result<std::size_t> choose_device(const std::vector<Facts>& devices, const std::
   for (std::size_t i = 0; i < devices.size(); ++i) {
     const Facts& f = devices[i];
     names += (names.empty() ? "" : ", ") + fmt::format("{} ({})", f.name, f.platform);
-    if (!f.name.contains(part) && !f.platform.contains(part) && !f.vendor.contains(part)) continue;
+    if (!has_part(f.name, part) && !has_part(f.platform, part) && !has_part(f.vendor, part))
+      continue;
     if (best == devices.size() || rank_of(f) < rank_of(devices[best])) best = i;
   }
   if (best < devices.size()) return best;

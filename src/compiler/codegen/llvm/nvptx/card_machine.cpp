@@ -40,6 +40,7 @@ int ptx_version(int architecture) {
 }  // namespace
 
 Result<std::unique_ptr<llvm::TargetMachine>> make_card_machine(const CudaTarget& card) {
+  LATHE_CHECK(card.architecture > 0, "the target \"{}\" is not resolved", card.text());
   static std::once_flag registered_once;
   std::call_once(registered_once, register_nvptx);
   std::string error;

@@ -12,8 +12,12 @@ using namespace flat;
 constexpr std::int64_t kMostScratch = 1LL << 32;
 
 Machine machine_of(const CudaTarget& card) {
-  return {
-      .name = card.text(), .has_fma = true, .has_f16 = true, .has_round = true, .on_grid = true};
+  return {.name = card.text(),
+          .has_fma = true,
+          .has_f16 = true,
+          .has_round = true,
+          .on_grid = true,
+          .has_copies = card.abilities().async_copies};
 }
 
 Status check_fits(const Program& program, const CudaTarget& card, std::int64_t scratch_bytes) {

@@ -48,7 +48,7 @@ void FunctionEmitter::statement(const Barrier&) {
 
 // Where the condition is false no byte is read, and the hardware fills with zeros.
 void FunctionEmitter::statement(const AsyncCopy& n) {
-  if (refused_off_grid("an asynchronous copy")) return;
+  if (!m_.machine.has_copies) return m_.refuse("an asynchronous copy; cards have it from sm_80 on");
   constexpr std::int64_t kPastFirstCache = 16;  // bytes that .cg takes, and no others
   const Dtype dtype = m_.program.buffers[static_cast<std::size_t>(n.to)].dtype;
   const std::int64_t bytes = n.lanes * size_of(dtype);

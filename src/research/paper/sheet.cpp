@@ -1,4 +1,4 @@
-#include "research/paper/plan.h"
+#include "research/paper/sheet.h"
 
 #include <algorithm>
 #include <filesystem>
@@ -59,19 +59,19 @@ std::string settings_hash(const Cell& cell, const Settings& settings) {
   return hex(hash_of(told.dump()));
 }
 
-class Planner {
+class SheetMaker {
  public:
-  Planner(const Figure& figure, const std::vector<SpaceFile>& spaces, const Settings& settings)
+  SheetMaker(const Figure& figure, const std::vector<SpaceFile>& spaces, const Settings& settings)
       : settings_(settings) {
-    plan_.figure = figure;
+    sheet_.figure = figure;
     const model::TargetClass usual = usual_target(spaces);
     for (const SpaceFile& space : spaces)
       (target_of(space) == usual ? here_ : elsewhere_).push_back(&space);
   }
 
-  Result<Plan> plan() {
-    for (const Setting& setting : plan_.figure.settings) LATHE_TRY_STATUS(add(setting));
-    return plan_;
+  Result<Sheet> sheet() {
+    for (const Setting& setting : sheet_.figure.settings) LATHE_TRY_STATUS(add(setting));
+    return sheet_;
   }
 
  private:
@@ -91,18 +91,18 @@ class Planner {
                                             fmt::join(setting.sources, " or "), second));
     miss(setting, setting.targets, home, "");
     miss(setting, setting.sources, teachers, second + " to learn from");
-    Group group{setting, {}};
+    PanelSet set{setting, {}};
     for (const SpaceFile* target : targets)
-      group.panels.push_back(LATHE_TRY(panel(setting, *target, sources)));
-    plan_.groups.push_back(std::move(group));
+      set.panels.push_back(LATHE_TRY(panel(setting, *target, sources)));
+    sheet_.sets.push_back(std::move(set));
     return {};
   }
 
   std::string name_of(const Setting& setting) const {
-    return plan_.figure.name + (setting.title.empty() ? "" : ", " + setting.title + ",");
+    return sheet_.figure.name + (setting.title.empty() ? "" : ", " + setting.title + ",");
   }
   Status leave_out(const Setting& setting, const std::string& missing) {
-    plan_.left_out.push_back(
+    sheet_.left_out.push_back(
         fmt::format("{} needs {}, made with lathe space record", name_of(setting), missing));
     return {};
   }
@@ -113,8 +113,8 @@ class Planner {
     for (const std::string& name : wanted)
       if (named(among, {name}).empty()) missing.push_back(name);
     if (!missing.empty())
-      plan_.left_out.push_back(fmt::format("{} does without {}{}: no recording", name_of(setting),
-                                           fmt::join(missing, ", "), what_for));
+      sheet_.left_out.push_back(fmt::format("{} does without {}{}: no recording", name_of(setting),
+                                            fmt::join(missing, ", "), what_for));
   }
 
   Result<Panel> panel(const Setting& setting, const SpaceFile& target, const Spaces& sources) {
@@ -139,12 +139,12 @@ class Planner {
     cell.seeds = std::min(settings_.treegru_seeds, settings_.seeds);
     const auto able = treegru::check_trainer();
     cell.can_run = able.has_value();
-    if (!able && cell.seeds > 0) plan_.cannot_run = able.error().text();
+    if (!able && cell.seeds > 0) sheet_.cannot_run = able.error().text();
   }
 
   const Settings settings_;
   Spaces here_, elsewhere_;
-  Plan plan_;
+  Sheet sheet_;
 };
 
 }  // namespace
@@ -175,9 +175,9 @@ Result<std::vector<SpaceFile>> spaces_in(const std::string& folder) {
   return spaces;
 }
 
-Result<Plan> plan_for(const Figure& figure, const std::vector<SpaceFile>& spaces,
-                      const Settings& settings) {
-  return Planner(figure, spaces, settings).plan();
+Result<Sheet> sheet_for(const Figure& figure, const std::vector<SpaceFile>& spaces,
+                        const Settings& settings) {
+  return SheetMaker(figure, spaces, settings).sheet();
 }
 
 }  // namespace lathe::paper

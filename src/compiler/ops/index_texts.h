@@ -5,10 +5,10 @@
 
 namespace lathe::ops {
 
-class Axes {
+class IndexTexts {
  public:
   // `over`: the dimensions that are reduced, in order.
-  Axes(std::vector<std::int64_t> shape, std::vector<std::size_t> over)
+  IndexTexts(std::vector<std::int64_t> shape, std::vector<std::size_t> over)
       : shape_(std::move(shape)), over_(std::move(over)) {}
 
   // Index of an element: "i0,i1,i2".

@@ -1,5 +1,5 @@
 // The list of options: what it tells apart, and that include/lathe has all of it.
-#include "tuner/tune/fields.h"
+#include "tuner/tune/option_list.h"
 
 #include <algorithm>
 #include <type_traits>
@@ -11,28 +11,28 @@ namespace lathe::tune {
 namespace {
 
 // Another value than the usual one.
-void change(const Field& field, Options& options) {
+void change(const Option& option, Options& options) {
   std::visit(
       [&](const auto& member) {
         auto& value = member.inside(options);
         using T = std::remove_reference_t<decltype(value)>;
         if constexpr (std::is_same_v<T, bool>) value = !value;
         else if constexpr (std::is_same_v<T, std::string>)
-          value = std::string("another of ") + field.name;
+          value = std::string("another of ") + option.name;
         else value = value / 2 + 3;
       },
-      field.member);
+      option.member);
 }
 
-TEST(Fields, HaveNamesOfTheirOwnAndValuesInJson) {
+TEST(OptionList, HaveNamesOfTheirOwnAndValuesInJson) {
   std::set<std::string> names, flags;
   const Json json = to_json(Options{});
-  for (const Field& field : fields()) {
-    EXPECT_TRUE(names.insert(field.name).second) << field.name;
-    EXPECT_TRUE(json.contains(field.name)) << field.name;
-    if (*field.flag != '\0') {
-      EXPECT_TRUE(flags.insert(field.flag).second) << field.flag;
-      EXPECT_STRNE(field.help, "");
+  for (const Option& option : option_list()) {
+    EXPECT_TRUE(names.insert(option.name).second) << option.name;
+    EXPECT_TRUE(json.contains(option.name)) << option.name;
+    if (*option.flag != '\0') {
+      EXPECT_TRUE(flags.insert(option.flag).second) << option.flag;
+      EXPECT_STRNE(option.help, "");
     }
   }
   EXPECT_EQ(json.size(), names.size());
@@ -41,11 +41,11 @@ TEST(Fields, HaveNamesOfTheirOwnAndValuesInJson) {
   EXPECT_EQ(json["transfer"], true);
 }
 
-TEST(Fields, AreAllInTheLibrarysHeader) {
-  for (const Field& field : fields())
-    if (*field.flag != '\0')
-      std::visit([&](const auto& member) { EXPECT_NE(member.outside, nullptr) << field.name; },
-                 field.member);
+TEST(OptionList, AreAllInTheLibrarysHeader) {
+  for (const Option& option : option_list())
+    if (*option.flag != '\0')
+      std::visit([&](const auto& member) { EXPECT_NE(member.outside, nullptr) << option.name; },
+                 option.member);
   Options taken;
   take(TuneOptions{}, taken);
   taken.run.jobs = Options{}.run.jobs;  // there 0: one a core
@@ -61,7 +61,7 @@ TEST(Fields, AreAllInTheLibrarysHeader) {
 }
 
 // Databases hold runs under these texts.
-TEST(Fields, TellRunsApartAsTheyAlwaysDid) {
+TEST(OptionList, TellRunsApartAsTheyAlwaysDid) {
   Options options;
   EXPECT_EQ(identity_of(options), "xgb-rank");
   options.model.name = "xgb-ensemble";
@@ -88,14 +88,14 @@ TEST_F(TuneTest, EachOptionOfTheListMakesAnotherRunOrSaysThatItDoesNot) {
     return summary ? summary->run : 0;
   };
   std::set<std::int64_t> runs = {run_of(options_)};
-  for (const Field& field : fields()) {
-    SCOPED_TRACE(field.name);
+  for (const Option& option : option_list()) {
+    SCOPED_TRACE(option.name);
     Options other = options_;
-    change(field, other);
-    if (std::string_view(field.name) == "elite") other.search.exploration.elite = 1;
-    if (std::string_view(field.name) == "epsilon") other.search.exploration.epsilon = 1;
+    change(option, other);
+    if (std::string_view(option.name) == "elite") other.search.exploration.elite = 1;
+    if (std::string_view(option.name) == "epsilon") other.search.exploration.epsilon = 1;
     const std::int64_t run = run_of(other);
-    const bool same = field.identity == Identity::kSame;
+    const bool same = option.identity == Identity::kSame;
     EXPECT_EQ(same, run == *runs.begin());
     EXPECT_EQ(same, !runs.insert(run).second) << "it goes on with another's trials";
   }

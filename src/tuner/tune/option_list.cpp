@@ -1,4 +1,4 @@
-#include "tuner/tune/fields.h"
+#include "tuner/tune/option_list.h"
 
 #include <type_traits>
 
@@ -47,7 +47,7 @@ using M = ModelOptions;
 using E = search::Options;
 using Out = TuneOptions;
 
-std::vector<Field> usual_fields() {
+std::vector<Option> usual_options() {
   return {
       {"--trials", "trials", run<&R::trials>(&Out::trials), kSame, kNone,
        "trials of the run in all; the same command goes on; 0: what the models choose, unmeasured",
@@ -81,7 +81,7 @@ std::vector<Field> usual_fields() {
 }
 
 // Algorithm 1 and equation 3 of the paper.
-std::vector<Field> exploration_fields() {
+std::vector<Option> exploration_options() {
   return {
       {"--batch-size", "batch", searching<&S::batch>(&Out::batch), kNamed, kExploration,
        "candidates measured between updates of the model", whole(1, kMany)},
@@ -121,41 +121,41 @@ std::string text_of(const T& value) {
 
 }  // namespace
 
-std::vector<Field> fields() {
-  auto all = usual_fields();
-  for (Field& field : exploration_fields()) all.push_back(std::move(field));
+std::vector<Option> option_list() {
+  auto all = usual_options();
+  for (Option& option : exploration_options()) all.push_back(std::move(option));
   return all;
 }
 
 void take(const TuneOptions& from, Options& options) {
-  for (const Field& field : fields())
+  for (const Option& option : option_list())
     std::visit(
         [&](const auto& member) {
           if (member.outside != nullptr) member.inside(options) = from.*member.outside;
         },
-        field.member);
+        option.member);
 }
 
 Json to_json(const Options& options) {
   Options copy = options;
   Json json = Json::object();
-  for (const Field& field : fields())
-    std::visit([&](const auto& member) { json[field.name] = member.inside(copy); }, field.member);
+  for (const Option& option : option_list())
+    std::visit([&](const auto& member) { json[option.name] = member.inside(copy); }, option.member);
   return json;
 }
 
 std::string identity_of(const Options& options) {
   Options own = options, usual;
   std::string identity = options.model.name;
-  for (const Field& field : fields())
+  for (const Option& option : option_list())
     std::visit(
         [&](const auto& member) {
           const auto& value = member.inside(own);
           if (value == member.inside(usual)) return;
-          if (field.identity == kValue) identity += "/" + text_of(value);
-          if (field.identity == kNamed) identity += fmt::format("/{}={}", field.name, value);
+          if (option.identity == kValue) identity += "/" + text_of(value);
+          if (option.identity == kNamed) identity += fmt::format("/{}={}", option.name, value);
         },
-        field.member);
+        option.member);
   return identity;
 }
 

@@ -44,7 +44,7 @@ enum class Identity {
   kNamed,   // by its name, too: "/epsilon=0.1"
 };
 
-struct Field {
+struct Option {
   const char* flag;  // "--epsilon"; empty: only experiments choose it; "--no-...": clears it
   const char* name;  // in JSON, in the identity of a run and in include/lathe
   AnyMember member;
@@ -55,7 +55,7 @@ struct Field {
 };
 
 // In the order of the help.
-std::vector<Field> fields();
+std::vector<Option> option_list();
 
 // Sets all that include/lathe has.
 void take(const TuneOptions& from, Options& options);

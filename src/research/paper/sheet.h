@@ -46,13 +46,13 @@ struct Panel {
   std::vector<Cell> cells;
 };
 // The panels of one setting; its claims are judged over all of them.
-struct Group {
+struct PanelSet {
   Setting setting;
   std::vector<Panel> panels;
 };
-struct Plan {
+struct Sheet {
   Figure figure;
-  std::vector<Group> groups;
+  std::vector<PanelSet> sets;
   std::vector<std::string> left_out;  // sentences: what is missing, and what would bring it
   std::string cannot_run;             // why some cells cannot run here; empty: all can
 };
@@ -60,7 +60,7 @@ struct Plan {
 // serve to learn from beforehand.
 model::TargetClass usual_target(const std::vector<SpaceFile>& spaces);
 // `spaces` must outlive it.
-Result<Plan> plan_for(const Figure& figure, const std::vector<SpaceFile>& spaces,
-                      const Settings& settings);
+Result<Sheet> sheet_for(const Figure& figure, const std::vector<SpaceFile>& spaces,
+                        const Settings& settings);
 
 }  // namespace lathe::paper

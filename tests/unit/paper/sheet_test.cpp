@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-#include "research/paper/plan.h"
+#include "research/paper/sheet.h"
 #include "support/temporary_folder.h"
 
 namespace lathe::paper {
@@ -15,24 +15,24 @@ const std::vector<SpaceFile>& spaces() {
 }
 
 TEST(Plans, TakeEveryRecordingWhereTheFigureNamesNone) {
-  const auto plan = plan_for(figures_named("fig7")->front(), spaces(), {.seeds = 3});
-  ASSERT_TRUE(plan) << plan.error().text();
-  ASSERT_EQ(plan->groups.size(), 1U);
-  ASSERT_EQ(plan->groups[0].panels.size(), 2U);
-  EXPECT_EQ(plan->groups[0].panels[0].title, "conv");
-  EXPECT_EQ(plan->groups[0].panels[1].cells.size(), 3U);
-  EXPECT_EQ(plan->groups[0].panels[1].cells[0].seeds, 3);
+  const auto sheet = sheet_for(figures_named("fig7")->front(), spaces(), {.seeds = 3});
+  ASSERT_TRUE(sheet) << sheet.error().text();
+  ASSERT_EQ(sheet->sets.size(), 1U);
+  ASSERT_EQ(sheet->sets[0].panels.size(), 2U);
+  EXPECT_EQ(sheet->sets[0].panels[0].title, "conv");
+  EXPECT_EQ(sheet->sets[0].panels[1].cells.size(), 3U);
+  EXPECT_EQ(sheet->sets[0].panels[1].cells[0].seeds, 3);
   std::set<std::string> settings;
-  for (const Cell& cell : plan->groups[0].panels[0].cells) settings.insert(cell.settings);
+  for (const Cell& cell : sheet->sets[0].panels[0].cells) settings.insert(cell.settings);
   EXPECT_EQ(settings.size(), 3U) << "other settings, other runs";
 }
 
 TEST(Plans, SayWhatIsMissing) {
-  const auto plan = plan_for(figures_named("fig9")->front(), spaces(), {});
-  ASSERT_TRUE(plan);
-  EXPECT_TRUE(plan->groups.empty());
-  ASSERT_EQ(plan->left_out.size(), 4U);
-  EXPECT_EQ(plan->left_out[0],
+  const auto sheet = sheet_for(figures_named("fig9")->front(), spaces(), {});
+  ASSERT_TRUE(sheet);
+  EXPECT_TRUE(sheet->sets.empty());
+  ASSERT_EQ(sheet->left_out.size(), 4U);
+  EXPECT_EQ(sheet->left_out[0],
             "fig9, in domain, needs a recording of C7, made with lathe space record");
   Figure targets{"fig",
                  "",
@@ -41,7 +41,7 @@ TEST(Plans, SayWhatIsMissing) {
                    .targets = {"conv"},
                    .sources = {"matmul"},
                    .other_target = true}}};
-  EXPECT_EQ(plan_for(targets, spaces(), {})->left_out.at(0),
+  EXPECT_EQ(sheet_for(targets, spaces(), {})->left_out.at(0),
             "fig, across targets, needs a recording of matmul on a second target to learn from, "
             "made with lathe space record");
 }
@@ -52,15 +52,15 @@ TEST(Plans, SearchOnAnotherTargetToo) {
   two[1].recording.target = *parse_target("cpu:haswell");
   two[1].recording.target.as_cpu().vector_bits =
       two[0].recording.target.as_cpu().vector_bits == 128 ? 256 : 128;
-  const auto plan = plan_for(figures_named("fig4")->front(), two, {});
-  ASSERT_TRUE(plan);
-  ASSERT_EQ(plan->groups.size(), 2U);
-  ASSERT_EQ(plan->groups[1].panels.size(), 1U);
-  EXPECT_EQ(plan->groups[0].panels.size(), 1U);
-  EXPECT_EQ(plan->groups[1].panels[0].title, two[1].recording.name + ": on another target");
-  EXPECT_EQ(plan->groups[1].panels[0].space, &two[1]);
-  EXPECT_TRUE(plan->left_out.empty());
-  EXPECT_EQ(plan_for(figures_named("fig4")->front(), spaces(), {})->left_out,
+  const auto sheet = sheet_for(figures_named("fig4")->front(), two, {});
+  ASSERT_TRUE(sheet);
+  ASSERT_EQ(sheet->sets.size(), 2U);
+  ASSERT_EQ(sheet->sets[1].panels.size(), 1U);
+  EXPECT_EQ(sheet->sets[0].panels.size(), 1U);
+  EXPECT_EQ(sheet->sets[1].panels[0].title, two[1].recording.name + ": on another target");
+  EXPECT_EQ(sheet->sets[1].panels[0].space, &two[1]);
+  EXPECT_TRUE(sheet->left_out.empty());
+  EXPECT_EQ(sheet_for(figures_named("fig4")->front(), spaces(), {})->left_out,
             std::vector<std::string>{"fig4, on another target, needs a recording of another "
                                      "target, made with lathe space record"});
 }
@@ -72,12 +72,12 @@ TEST(Plans, LearnFromTheRecordingsThatThereAre) {
                       {{.targets = {"matmul"},
                         .sources = {"C1", "conv"},
                         .series = {{"xgb-rank-transfer", "with"}, {"xgb-rank", "without"}}}}};
-  const auto plan = plan_for(figure, spaces(), {});
-  ASSERT_TRUE(plan);
-  const auto& cells = plan->groups.at(0).panels.at(0).cells;
+  const auto sheet = sheet_for(figure, spaces(), {});
+  ASSERT_TRUE(sheet);
+  const auto& cells = sheet->sets.at(0).panels.at(0).cells;
   ASSERT_EQ(cells.at(0).sources.size(), 1U);
   EXPECT_EQ(cells[0].sources[0]->recording.name, "conv");
-  EXPECT_EQ(plan->left_out,
+  EXPECT_EQ(sheet->left_out,
             std::vector<std::string>{"fig does without C1 to learn from: no recording"});
   EXPECT_TRUE(cells.at(1).sources.empty());
 }
@@ -114,7 +114,7 @@ TEST(Plans, RefuseUnknownNames) {
             "unknown figure \"fig3\"; known are fig4, fig5, fig6, fig7, fig8, fig9, fig10a, all; "
             "did you mean fig4?");
   const Figure figure{"fig", "", "", {{.series = {{"guess", "guess"}}}}};
-  EXPECT_TRUE(plan_for(figure, spaces(), {})
+  EXPECT_TRUE(sheet_for(figure, spaces(), {})
                   .error()
                   .text()
                   .starts_with("unknown arm \"guess\"; known are xgb-rank, "));

@@ -1,4 +1,4 @@
-#include "compiler/ops/axes.h"
+#include "compiler/ops/index_texts.h"
 
 #include <algorithm>
 
@@ -13,44 +13,44 @@ std::string listed_parts(const std::vector<std::string>& parts) {
 
 }  // namespace
 
-bool Axes::reduced(std::size_t dimension) const {
+bool IndexTexts::reduced(std::size_t dimension) const {
   return std::ranges::find(over_, dimension) != over_.end();
 }
 
-std::string Axes::whole() const {
+std::string IndexTexts::whole() const {
   std::vector<std::string> out;
   for (std::size_t d = 0; d < shape_.size(); ++d) out.push_back(fmt::format("i{}", d));
   return listed_parts(out);
 }
 
-std::string Axes::term() const {
+std::string IndexTexts::term() const {
   std::vector<std::string> out;
   for (std::size_t d = 0; d < shape_.size(); ++d)
     out.push_back(fmt::format("{}{}", reduced(d) ? 'k' : 'i', d));
   return listed_parts(out);
 }
 
-std::string Axes::first() const {
+std::string IndexTexts::first() const {
   std::vector<std::string> out;
   for (std::size_t d = 0; d < shape_.size(); ++d)
     out.push_back(reduced(d) ? "0" : fmt::format("i{}", d));
   return listed_parts(out);
 }
 
-std::string Axes::over() const {
+std::string IndexTexts::over() const {
   std::vector<std::string> out;
   for (const std::size_t d : over_) out.push_back(fmt::format("k{}", d));
   return listed_parts(out);
 }
 
-std::string Axes::kept() const {
+std::string IndexTexts::kept() const {
   std::vector<std::string> out;
   for (std::size_t d = 0; d < shape_.size(); ++d)
     if (!reduced(d)) out.push_back(fmt::format("i{}", d));
   return out.empty() ? "0" : listed_parts(out);
 }
 
-std::string Axes::kept_iters(bool keep) const {
+std::string IndexTexts::kept_iters(bool keep) const {
   std::vector<std::string> out;
   for (std::size_t d = 0; d < shape_.size(); ++d)
     if (!reduced(d)) out.push_back(fmt::format("i{}", d));
@@ -58,7 +58,7 @@ std::string Axes::kept_iters(bool keep) const {
   return out.empty() ? "one:1" : listed_parts(out);
 }
 
-std::vector<std::int64_t> Axes::kept_shape(bool keep) const {
+std::vector<std::int64_t> IndexTexts::kept_shape(bool keep) const {
   std::vector<std::int64_t> out;
   for (std::size_t d = 0; d < shape_.size(); ++d)
     if (!reduced(d) || keep) out.push_back(reduced(d) ? 1 : shape_[d]);
@@ -66,19 +66,19 @@ std::vector<std::int64_t> Axes::kept_shape(bool keep) const {
   return out;
 }
 
-std::string Axes::along() const {
+std::string IndexTexts::along() const {
   std::vector<std::string> out;
   for (const std::size_t d : over_) out.push_back(fmt::format("i{}", d));
   return listed_parts(out);
 }
 
-std::vector<std::int64_t> Axes::along_shape() const {
+std::vector<std::int64_t> IndexTexts::along_shape() const {
   std::vector<std::int64_t> out;
   for (const std::size_t d : over_) out.push_back(shape_[d]);
   return out;
 }
 
-std::string Axes::place() const {
+std::string IndexTexts::place() const {
   std::vector<std::string> out;
   std::int64_t step = 1;
   for (std::size_t o = over_.size(); o-- > 0;) {
@@ -89,6 +89,6 @@ std::string Axes::place() const {
   return fmt::format("{}", fmt::join(out, " + "));
 }
 
-std::int64_t Axes::terms() const { return elements_of(along_shape()); }
+std::int64_t IndexTexts::terms() const { return elements_of(along_shape()); }
 
 }  // namespace lathe::ops
