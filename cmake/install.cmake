@@ -36,7 +36,8 @@ set(LATHE_STATIC_NEEDS fmt spdlog sqlite3 xgboost zstd LLVM-19)
 # What is installed is linked with the RUNPATH that it is installed with, which is none: CMake would
 # end another one with an empty entry, to have a text to replace, and that means the current folder.
 # Where the loader does not find LLVM by itself, CMAKE_INSTALL_RPATH names its folder.
-foreach(target lathe lathe-builder lathe-runner lathe-opencl-runner lathe-torch liblathe)
+foreach(target lathe lathe-builder lathe-runner lathe-opencl-runner lathe-cuda-runner lathe-torch
+    liblathe)
   if(TARGET ${target})
     set_target_properties(${target} PROPERTIES BUILD_WITH_INSTALL_RPATH ON)
   endif()
@@ -44,7 +45,7 @@ endforeach()
 
 set_target_properties(lathe PROPERTIES EXPORT_NAME command)
 install(TARGETS lathe EXPORT lathe RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR} COMPONENT lathe)
-install(TARGETS lathe-builder lathe-runner lathe-opencl-runner
+install(TARGETS lathe-builder lathe-runner lathe-opencl-runner lathe-cuda-runner
   RUNTIME DESTINATION ${helpers} COMPONENT lathe)
 if(TARGET lathe-torch)
   install(TARGETS lathe-torch LIBRARY DESTINATION ${helpers} COMPONENT torch)
@@ -127,7 +128,7 @@ if(LATHE_WHEEL)
   set_target_properties(lathe PROPERTIES INSTALL_RPATH "$ORIGIN/../lib")
   set_target_properties(lathe-builder PROPERTIES INSTALL_RPATH "$ORIGIN/../../lib")
   install(TARGETS lathe RUNTIME DESTINATION bin COMPONENT wheel)
-  install(TARGETS lathe-builder lathe-runner lathe-opencl-runner
+  install(TARGETS lathe-builder lathe-runner lathe-opencl-runner lathe-cuda-runner
     RUNTIME DESTINATION libexec/lathe COMPONENT wheel)
   install(TARGETS liblathe LIBRARY DESTINATION lib COMPONENT wheel NAMELINK_SKIP)
   install(DIRECTORY ${PROJECT_SOURCE_DIR}/bench/records DESTINATION . COMPONENT wheel)

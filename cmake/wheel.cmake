@@ -20,7 +20,7 @@ function(lathe_llvm out)
       add_library(zstd::libzstd_shared ALIAS zstd::libzstd_static)
     endif()
     llvm_map_components_to_libnames(libraries x86codegen x86asmparser x86desc x86info
-      aarch64codegen aarch64asmparser aarch64desc aarch64info
+      aarch64codegen aarch64asmparser aarch64desc aarch64info nvptxcodegen nvptxdesc nvptxinfo
       core support target targetparser codegen mc object asmprinter)
     set(${out} ${libraries} PARENT_SCOPE)
   endif()

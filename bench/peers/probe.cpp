@@ -74,11 +74,11 @@ struct Traffic {
   std::size_t threads = 1;
 };
 
-struct Plan {
+struct Pattern {
   int streams;
   std::size_t turns;  // reads and writes alternate so often
 };
-constexpr Plan kPlans[] = {{1, 1}, {4, 1}, {8, 1}, {1, 64}, {4, 64}, {8, 64}};
+constexpr Pattern kPatterns[] = {{1, 1}, {4, 1}, {8, 1}, {1, 64}, {4, 64}, {8, 64}};
 
 template <int kStreams>
 void walk(const Traffic& traffic, std::size_t thread, std::size_t turns) {
@@ -91,10 +91,10 @@ void walk(const Traffic& traffic, std::size_t thread, std::size_t turns) {
   }
 }
 
-void walk(const Traffic& traffic, std::size_t thread, const Plan& plan) {
-  if (plan.streams == 1) walk<1>(traffic, thread, plan.turns);
-  else if (plan.streams == 4) walk<4>(traffic, thread, plan.turns);
-  else walk<8>(traffic, thread, plan.turns);
+void walk(const Traffic& traffic, std::size_t thread, const Pattern& pattern) {
+  if (pattern.streams == 1) walk<1>(traffic, thread, pattern.turns);
+  else if (pattern.streams == 4) walk<4>(traffic, thread, pattern.turns);
+  else walk<8>(traffic, thread, pattern.turns);
 }
 
 // Waits without sleep; where another thread wants the core, that one goes first.
@@ -114,8 +114,8 @@ class Crew {
       threads_.emplace_back([this, i](const std::stop_token& stop) { work(stop, i); });
   }
 
-  void run(const Plan& plan) {
-    plan_ = plan;
+  void run(const Pattern& pattern) {
+    pattern_ = pattern;
     const std::uint64_t call = call_.load(std::memory_order_relaxed) + 1;
     call_.store(call, std::memory_order_release);
     for (std::size_t i = 0; i < parts_.size(); ++i) walk_if_free(i, call);
@@ -131,7 +131,7 @@ class Crew {
   void walk_if_free(std::size_t index, std::uint64_t call) {
     std::uint64_t before = call - 1;
     if (!parts_[index].begun.compare_exchange_strong(before, call)) return;
-    walk(traffic_, index, plan_);
+    walk(traffic_, index, pattern_);
     parts_[index].done.store(call, std::memory_order_release);
   }
 
@@ -146,19 +146,19 @@ class Crew {
   }
 
   Traffic traffic_;
-  Plan plan_{};
+  Pattern pattern_{};
   std::atomic<std::uint64_t> call_{0};
   std::vector<Part> parts_;
   std::vector<std::jthread> threads_;  // the last member: they end before the others
 };
 
-double seconds_of(Crew& crew, const Plan& plan) {
+double seconds_of(Crew& crew, const Pattern& pattern) {
   using Clock = std::chrono::steady_clock;
   double best = std::numeric_limits<double>::infinity();
   double sum = 0;
   for (int call = 0; call < 5 || (sum < 0.02 && call < 1000); ++call) {
     const auto begin = Clock::now();
-    crew.run(plan);
+    crew.run(pattern);
     const double seconds = std::chrono::duration<double>(Clock::now() - begin).count();
     best = std::min(best, seconds);
     sum += seconds;
@@ -166,14 +166,14 @@ double seconds_of(Crew& crew, const Plan& plan) {
   return best;
 }
 
-Plan fastest(Crew& crew) {
-  Plan best = kPlans[0];
+Pattern fastest(Crew& crew) {
+  Pattern best = kPatterns[0];
   double seconds = std::numeric_limits<double>::infinity();
-  for (const Plan& plan : kPlans) {
-    const double took = seconds_of(crew, plan);
+  for (const Pattern& pattern : kPatterns) {
+    const double took = seconds_of(crew, pattern);
     if (took >= seconds) continue;
     seconds = took;
-    best = plan;
+    best = pattern;
   }
   return best;
 }
@@ -191,10 +191,11 @@ Result<Contender> set_up(const Json& setup) {
   Traffic traffic{LATHE_TRY(buffers(setup, "reads")), LATHE_TRY(buffers(setup, "writes")),
                   static_cast<std::size_t>(LATHE_TRY(json_int(setup, "threads")))};
   const auto crew = std::make_shared<Crew>(std::move(traffic));
-  const Plan plan = fastest(*crew);
-  return Contender{[=] { crew->run(plan); },
-                   fmt::format("vectors of {} bytes, {} streams, reads and writes {}", kLane,
-                               plan.streams, plan.turns > 1 ? "in turns" : "one after the other")};
+  const Pattern pattern = fastest(*crew);
+  return Contender{
+      [=] { crew->run(pattern); },
+      fmt::format("vectors of {} bytes, {} streams, reads and writes {}", kLane, pattern.streams,
+                  pattern.turns > 1 ? "in turns" : "one after the other")};
 }
 
 }  // namespace

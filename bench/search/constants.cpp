@@ -16,22 +16,22 @@
 namespace lathe::bench {
 namespace {
 
-using model::Machine;
+using model::Core;
 
 struct Constant {
   const char* name;
-  double Machine::* member;
+  double Core::* member;
 };
 constexpr Constant kConstants[] = {
-    {"operations_per_cycle", &Machine::operations_per_cycle},
-    {"latency", &Machine::latency},
-    {"loads_per_cycle", &Machine::loads_per_cycle},
-    {"l2_rate", &Machine::l2_rate},
-    {"l3_rate", &Machine::l3_rate},
-    {"memory_rate", &Machine::memory_rate},
-    {"entry_cycles", &Machine::entry_cycles},
-    {"exit_cycles", &Machine::exit_cycles},
-    {"hidden_share", &Machine::hidden_share},
+    {"operations_per_cycle", &Core::operations_per_cycle},
+    {"latency", &Core::latency},
+    {"loads_per_cycle", &Core::loads_per_cycle},
+    {"l2_rate", &Core::l2_rate},
+    {"l3_rate", &Core::l3_rate},
+    {"memory_rate", &Core::memory_rate},
+    {"entry_cycles", &Core::entry_cycles},
+    {"exit_cycles", &Core::exit_cycles},
+    {"hidden_share", &Core::hidden_share},
 };
 constexpr std::array kFactors = {0.25, 0.5, 0.71, 1.0, 1.41, 2.0, 4.0};
 constexpr std::size_t kPresent = 3;  // the factor 1
@@ -66,7 +66,7 @@ class Judge {
   double order(const Choice& choice) {
     const auto found = known_.try_emplace(choice, 0.0);
     if (found.second) {
-      model::AnalyticScorer scorer(*recording_.space, machine(choice));
+      model::AnalyticScorer scorer(*recording_.space, core_with(choice));
       found.first->second = (share(scorer, any_) + share(scorer, fast_)) / 2;
     }
     return found.first->second;
@@ -74,7 +74,7 @@ class Judge {
 
   // The speed of the configuration that is best by these constants, as a share of the best.
   double speed(const Choice& choice) const {
-    model::AnalyticScorer scorer(*recording_.space, machine(choice));
+    model::AnalyticScorer scorer(*recording_.space, core_with(choice));
     std::vector<double> scores(recording_.configs().size());
     scorer.score(recording_.configs(), scores);
     const auto best = std::ranges::max_element(scores) - scores.begin();
@@ -97,11 +97,11 @@ class Judge {
     }
   }
 
-  Machine machine(const Choice& choice) const {
-    Machine machine = model::machine_of(recording_.target, recording_.machine);
+  Core core_with(const Choice& choice) const {
+    Core core = model::core_of(recording_.target, recording_.machine);
     for (std::size_t i = 0; i < choice.size(); ++i)
-      machine.*kConstants[i].member *= kFactors[choice[i]];
-    return machine;
+      core.*kConstants[i].member *= kFactors[choice[i]];
+    return core;
   }
 
   static double share(model::AnalyticScorer& scorer, const Sample& sample) {

@@ -130,7 +130,7 @@ class Proposing {
         }
       });
     });
-    model::AnalyticScorer analytic(space_, model::machine_of(bench_target(), host_fingerprint()));
+    model::AnalyticScorer analytic(space_, model::core_of(bench_target(), host_fingerprint()));
     std::vector<double> analytic_out(configs_.size());
     rate("configurations to analytic scores (1 thread)",
          [&] { analytic.score(configs_, analytic_out); });

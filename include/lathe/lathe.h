@@ -75,6 +75,21 @@ struct Machine {
   static std::pair<int, std::string> usual_threads();
 };
 
+// Processes that build and time programs, for the runs of many workloads: the first that needs them
+// starts them, and they end with the last copy of this. A run for another target, with other caches
+// or with another number of jobs starts others in their place. One run at a time may use a session;
+// a forked child needs one of its own.
+class Session {
+ public:
+  Session();
+
+  struct Impl;
+  const std::shared_ptr<Impl>& impl() const { return impl_; }
+
+ private:
+  std::shared_ptr<Impl> impl_;
+};
+
 struct TuneOptions {
   int trials = 512;    // of the run in all: a second call goes on where the first ended
   double seconds = 0;  // 0: no limit
@@ -100,6 +115,7 @@ struct TuneOptions {
   bool prior = true;         // begin from the analytic model, which needs no measurement
   std::string global_model;  // file of `lathe model train` to begin with instead
   Machine machine;
+  std::optional<Session> session;  // none: the run starts processes of its own
 };
 struct TuneProgress {
   int trials = 0, failed = 0;

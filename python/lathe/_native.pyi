@@ -31,6 +31,9 @@ class Machine:
     @staticmethod
     def usual_threads() -> tuple[int, str]: ...
 
+class Session:
+    def __init__(self) -> None: ...
+
 class TuneOptions:
     trials: int
     seconds: float
@@ -56,6 +59,7 @@ class TuneOptions:
     prior: bool
     global_model: str
     machine: Machine
+    session: Session | None
     def __init__(self) -> None: ...
 
 class Inputs:

@@ -68,7 +68,9 @@ def _options(machine: _native.Machine, given: Mapping[str, Any]) -> _native.Tune
         except TypeError:
             raise invalid(f"{name} is given as {value!r}, which is no value for it") from None
         except AttributeError:
-            known = ", ".join(n for n in dir(options) if not n.startswith("_") and n != "machine")
+            known = ", ".join(
+                n for n in dir(options) if n[0] != "_" and n not in ("machine", "session")
+            )
             raise invalid(f'there is no option "{name}"; options are {known}') from None
     return options
 

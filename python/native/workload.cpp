@@ -2,6 +2,7 @@
 #include "workload.h"
 
 #include <nanobind/stl/map.h>
+#include <nanobind/stl/optional.h>
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
@@ -73,6 +74,7 @@ void bind_machine(nb::module_& module) {
 }
 
 void bind_options(nb::module_& module) {
+  nb::class_<Session>(module, "Session").def(nb::init<>());
   nb::class_<TuneOptions>(module, "TuneOptions")
       .def(nb::init<>())
       .def_rw("trials", &TuneOptions::trials)
@@ -98,7 +100,8 @@ void bind_options(nb::module_& module) {
       .def_rw("transfer", &TuneOptions::transfer)
       .def_rw("prior", &TuneOptions::prior)
       .def_rw("global_model", &TuneOptions::global_model)
-      .def_rw("machine", &TuneOptions::machine);
+      .def_rw("machine", &TuneOptions::machine)
+      .def_rw("session", &TuneOptions::session, nb::arg("session").none());
 }
 
 nb::bytes module_of(const Workload& workload, const std::string& schedule, const Machine& machine,

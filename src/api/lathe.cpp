@@ -11,6 +11,7 @@
 #include "api/loaded_program.h"
 #include "api/outward.h"
 #include "api/schedules.h"
+#include "api/session.h"
 #include "api/targets.h"
 #include "api/tuning.h"
 #include "api/workload.h"
@@ -77,6 +78,17 @@ Result<TuneResult> run_tune(const Workload& workload, const TuneOptions& options
   request.database = database_of(options.machine);
   request.options = LATHE_TRY(options_of(options));
   request.global_model = options.global_model;
+  std::unique_lock<std::mutex> at_work;
+  if (options.session) {
+    Session::Impl& session = *options.session->impl();
+    at_work = std::unique_lock(session.at_work, std::try_to_lock);
+    if (!at_work)
+      return fail(ErrorKind::kInvalidArgument,
+                  "the session is at work on another workload; wait for it, or give another one");
+    request.open_session = [&](const Target& target, const measure::Options& measuring) {
+      return session.open(target, measuring);
+    };
+  }
   const auto hear = [&](const tune::Progress& p, double) {
     if (listener)
       listener({p.trials, p.failed, p.best_seconds, p.elapsed_seconds, p.left_seconds, p.shown()});

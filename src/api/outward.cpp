@@ -2,7 +2,7 @@
 
 #include "base/processors.h"
 #include "tuner/store/store.h"
-#include "tuner/tune/fields.h"
+#include "tuner/tune/option_list.h"
 
 namespace lathe {
 

@@ -233,8 +233,10 @@ Result<Chosen> best_on_record(const te::Workload& workload, const Target& target
                    others.empty() ? "" : ", but one is with " + others);
   }
   if (chosen->record->cpu != measure::machine_for(target).cpu())
-    add_sentence(chosen->note, "the best record was measured on another CPU model (" +
-                                   chosen->record->cpu + "); run lathe tune here for a better one");
+    add_sentence(chosen->note,
+                 fmt::format("the best record was measured on another {} ({}); run lathe tune here "
+                             "for a better one",
+                             target.has_threads() ? "CPU model" : "device", chosen->record->cpu));
   return std::move(*chosen);
 }
 

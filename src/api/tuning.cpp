@@ -85,7 +85,10 @@ Result<Tuned> run_tuning(const TuneRequest& request, const TuneListener& listene
   measure::Options measuring;
   measuring.jobs = request.options.run.jobs;
   measuring.cache = request.options.run.cache_mode;
-  const auto measurer = LATHE_TRY(measure::make_measurer(workload, request.target, measuring));
+  const auto session =
+      LATHE_TRY((request.open_session ? request.open_session : measure::open_session)(
+          request.target, measuring));
+  const auto measurer = LATHE_TRY(measure::make_measurer(session, workload));
   starting.doing = "measuring the machine's peak";
   say(starting, 0);
   tuned.peak_flops = LATHE_TRY(peak_of(*store, *measurer, request.target));

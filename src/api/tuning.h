@@ -22,6 +22,8 @@ struct TuneRequest {
   // File of a global model; empty: what the database teaches, if options.model.transfer.
   std::string global_model;
   tune::Options options;
+  // Where the helpers come from; empty: they are the run's own.
+  std::function<decltype(measure::open_session)> open_session;
 };
 
 // What a workload asks of the machine besides the arithmetic that te::flops counts.

@@ -2,6 +2,8 @@
 
 #include <limits>
 #include <optional>
+#include <utility>
+#include <vector>
 
 namespace lathe {
 namespace {
@@ -43,19 +45,80 @@ std::optional<std::size_t> too_deep_at(std::string_view text) {
   return std::nullopt;
 }
 
+// Builds the document. Of a member that an object has twice the library would keep the last one in
+// silence; here it is an error.
+class DocumentReader final : public nlohmann::json_sax<Json> {
+ public:
+  Result<Json> take() {
+    if (!error_.message.empty()) return std::unexpected(std::move(error_));
+    return std::move(document_);
+  }
+
+  bool null() override { return put(nullptr); }
+  bool boolean(bool value) override { return put(value); }
+  bool number_integer(number_integer_t value) override { return put(value); }
+  bool number_unsigned(number_unsigned_t value) override { return put(value); }
+  bool number_float(number_float_t value, const string_t&) override { return put(value); }
+  bool string(string_t& value) override { return put(std::move(value)); }
+  bool binary(binary_t& value) override { return put(Json::binary(std::move(value))); }
+  bool start_object(std::size_t) override { return open(Json::object()); }
+  bool start_array(std::size_t) override { return open(Json::array()); }
+  bool end_object() override { return close(); }
+  bool end_array() override { return close(); }
+  bool key(string_t& name) override {
+    Json& object = *open_.back();
+    const std::size_t members = object.size();
+    member_ = &object[name];
+    return object.size() > members ||
+           refuse(fmt::format("the member \"{}\" is given twice; give it once", name));
+  }
+  bool parse_error(std::size_t, const std::string&, const nlohmann::json::exception& e) override {
+    const auto* syntax = dynamic_cast<const nlohmann::json::parse_error*>(&e);
+    return refuse(syntax != nullptr ? fmt::format("not valid JSON at byte {}", syntax->byte)
+                                    : fmt::format("not valid JSON: {}", e.what()));
+  }
+
+ private:
+  // Where the next value belongs.
+  Json& place() {
+    if (open_.empty()) return document_;
+    if (open_.back()->is_array()) return open_.back()->emplace_back();
+    return *member_;
+  }
+  template <class Value>
+  bool put(Value&& value) {
+    place() = std::forward<Value>(value);
+    return true;
+  }
+  // Nothing is added beside a value before it is closed, so that it stays where it is.
+  bool open(Json value) {
+    open_.push_back(&(place() = std::move(value)));
+    return true;
+  }
+  bool close() {
+    open_.pop_back();
+    return true;
+  }
+  bool refuse(std::string why) {
+    error_ = {ErrorKind::kInvalidArgument, std::move(why), {}};
+    return false;
+  }
+
+  Json document_;
+  std::vector<Json*> open_;  // from the outermost to the innermost
+  Json* member_ = nullptr;   // of the innermost, which awaits its value
+  Error error_;
+};
+
 }  // namespace
 
 Result<Json> parse_json(std::string_view text) {
   if (const auto byte = too_deep_at(text))
     return fail(ErrorKind::kInvalidArgument, "JSON nested deeper than {} levels at byte {}",
                 kDeepest, *byte + 1);
-  try {
-    return Json::parse(text);
-  } catch (const nlohmann::json::parse_error& error) {
-    return fail(ErrorKind::kInvalidArgument, "not valid JSON at byte {}", error.byte);
-  } catch (const nlohmann::json::exception& error) {  // e.g. numbers out of range
-    return fail(ErrorKind::kInvalidArgument, "not valid JSON: {}", error.what());
-  }
+  DocumentReader reader;
+  Json::sax_parse(text, &reader);
+  return reader.take();
 }
 
 Result<std::int64_t> json_int(const Json& object, std::string_view member) {

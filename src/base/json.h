@@ -13,7 +13,8 @@ namespace lathe {
 
 using Json = nlohmann::ordered_json;
 
-// Parses a complete document; the error names the byte where it breaks.
+// Parses a complete document; the error names the byte where it breaks, or the member that an
+// object has twice.
 Result<Json> parse_json(std::string_view text);
 
 // Writes JSON and never throws: bytes that are not UTF-8 (say, in an error message) become U+FFFD.

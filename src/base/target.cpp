@@ -19,9 +19,9 @@ constexpr const char* kForm =
 constexpr std::string_view kOpenCl = "opencl:";
 
 int threads_of(const CpuTarget& target) { return target.threads; }
-int threads_of(const OpenClTarget&) { return 1; }
+int threads_of(const auto&) { return 1; }  // of a device
 void set_threads_of(CpuTarget& target, int number) { target.threads = number; }
-void set_threads_of(OpenClTarget&, int) {}
+void set_threads_of(auto&, int) {}
 
 Status set_option(CpuTarget& target, const std::string& option) {
   const auto eq = option.find('=');
@@ -120,6 +120,10 @@ Abilities Target::abilities() const {
   return std::visit([](const auto& of) { return of.abilities(); }, device);
 }
 
+std::optional<Grids> Target::grids() const {
+  return std::visit([](const auto& of) { return of.grids(); }, device);
+}
+
 int Target::threads() const {
   return std::visit([](const auto& of) { return threads_of(of); }, device);
 }
@@ -143,10 +147,20 @@ const char* Target::lacking_on(const Target& machine) const {
 
 std::string OpenClTarget::text() const { return fmt::format("{}{}", kOpenCl, name); }
 
+namespace {
+
+constexpr int kMostLanes = 16;  // OpenCL C has no wider vectors
+
+}  // namespace
+
 // As many bytes as the preferred vector of f32 has, but no more lanes than OpenCL C has types for.
 int OpenClTarget::lanes(int element_bytes) const {
-  constexpr int kMostLanes = 16;
   return std::clamp(vector_width * 4 / element_bytes, 1, kMostLanes);
+}
+
+std::optional<Grids> OpenClTarget::grids() const {
+  return Grids{
+      .most_items = group_items, .most_lanes = kMostLanes, .group_bytes = local_bytes};
 }
 
 const char* OpenClTarget::lacking_on(const OpenClTarget& machine) const {
@@ -175,9 +189,12 @@ Result<Target> parse_opencl(std::string_view text) {
 
 Result<Target> parse_target(std::string_view text) {
   if (text.starts_with(kOpenCl)) return parse_opencl(text);
+  if (text.starts_with(kCuda)) return Target{LATHE_TRY(parse_cuda_target(text))};
   if (!text.starts_with("cpu:"))
     return fail(ErrorKind::kInvalidArgument,
-                "unknown target \"{}\"; {}; or as opencl:DEVICE, e.g. opencl:generic", text, kForm);
+                "unknown target \"{}\"; {}; or as opencl:DEVICE, e.g. opencl:generic, or as "
+                "cuda:CARD, e.g. cuda:sm_80",
+                text, kForm);
   CpuTarget target;
   const auto options = split(text.substr(4), ';');
   const auto words = split(options[0], ',');

@@ -7,14 +7,18 @@
 // A device that runs OpenCL is `opencl:NAME`: "opencl:generic" for what every
 // device can do, "opencl:host" for the one of this machine, "opencl:FILE" for one that a JSON file
 // describes.
+//
+// A card of NVIDIA is `cuda:NAME`; base/cuda/cuda_target.h says what names there are.
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <variant>
 #include <vector>
 
+#include "base/cuda/cuda_target.h"
 #include "base/result.h"
 
 namespace lathe {
@@ -38,6 +42,14 @@ struct Abilities {
   bool exchanges = false;
 };
 
+// What a device takes whose kernels run on grids.
+struct Grids {
+  std::int64_t most_items;   // of a group
+  int most_lanes;            // of a vector, a power of two
+  std::int64_t group_bytes;  // memory of a group
+  bool copies = false;       // it has asynchronous copies into that
+};
+
 // What a processor's programs are generated for.
 struct CpuTarget {
   std::string mcpu;                   // LLVM's name
@@ -59,6 +71,7 @@ struct CpuTarget {
   bool is_host() const { return mcpu == "host"; }
   const char* lacking_on(const CpuTarget& machine) const;
   Abilities abilities() const;
+  std::optional<Grids> grids() const { return {}; }
 };
 
 // What a device's programs in OpenCL C are generated for.
@@ -81,17 +94,19 @@ struct OpenClTarget {
   Abilities abilities() const {
     return {.rounding = true, .f16 = fp16, .scaling = false, .group_memory = true};
   }
+  std::optional<Grids> grids() const;
 };
 
 // The order of the alternatives below.
-enum class DeviceKind { kCpu, kOpenCl };
+enum class DeviceKind { kCpu, kOpenCl, kCuda };
 
 struct Target {
-  std::variant<CpuTarget, OpenClTarget> device;
+  std::variant<CpuTarget, OpenClTarget, CudaTarget> device;
 
   DeviceKind kind() const { return static_cast<DeviceKind>(device.index()); }
   int lanes(int element_bytes) const;  // of the widest vector
   Abilities abilities() const;
+  std::optional<Grids> grids() const;  // none: its kernels run on threads
   // The processor's threads that run a program, its caller's included; 1 where a device runs it.
   int threads() const;
   void set_threads(int number);                                    // of a device: nothing changes
@@ -106,6 +121,8 @@ struct Target {
   CpuTarget& as_cpu() { return std::get<CpuTarget>(device); }
   const OpenClTarget& as_opencl() const { return std::get<OpenClTarget>(device); }
   OpenClTarget& as_opencl() { return std::get<OpenClTarget>(device); }
+  const CudaTarget& as_cuda() const { return std::get<CudaTarget>(device); }
+  CudaTarget& as_cuda() { return std::get<CudaTarget>(device); }
   std::string text() const;  // canonical
   friend bool operator==(const Target& a, const Target& b) { return a.text() == b.text(); }
 };
@@ -134,16 +151,17 @@ struct OpenClFingerprint {
 
 // The device that a measurement came from, stored with every record.
 struct Fingerprint {
-  std::variant<CpuFingerprint, OpenClFingerprint> device;
+  std::variant<CpuFingerprint, OpenClFingerprint, CudaFingerprint> device;
 
   DeviceKind kind() const { return static_cast<DeviceKind>(device.index()); }
   // Of a device of that kind only.
   const CpuFingerprint& as_cpu() const { return std::get<CpuFingerprint>(device); }
   CpuFingerprint& as_cpu() { return std::get<CpuFingerprint>(device); }
   const OpenClFingerprint& as_opencl() const { return std::get<OpenClFingerprint>(device); }
+  const CudaFingerprint& as_cuda() const { return std::get<CudaFingerprint>(device); }
   std::string text() const;  // canonical, one line
   // Times compare only between devices of one such text: family/model/stepping of a processor;
-  // platform/device/driver of one that runs OpenCL.
+  // platform/device/driver of one that runs OpenCL; model/driver of a card.
   std::string cpu() const;
   std::string name() const;  // as its maker calls it
 };

@@ -1,5 +1,6 @@
 #include "base/target_json.h"
 
+#include "base/cuda/cuda_json.h"
 #include "base/opencl_json.h"
 
 namespace lathe {
@@ -26,6 +27,14 @@ Json derived(const OpenClTarget& device) { return opencl_members(device); }
 
 Status read_derived(const Json& json, OpenClTarget& device) {
   return read_opencl_members(json, device);
+}
+
+Json derived(const CudaTarget& card) { return cuda_members(card); }
+
+Status read_derived(const Json& json, CudaTarget& card) { return read_cuda_members(json, card); }
+
+Json members(const CudaFingerprint& card) {
+  return {{"card", card.model}, {"driver", card.driver}};
 }
 
 Json members(const OpenClFingerprint& device) {
@@ -63,6 +72,9 @@ Result<Fingerprint> fingerprint_from_json(const Json& json) {
     return Fingerprint{OpenClFingerprint{.platform = LATHE_TRY(json_string(json, "platform")),
                                          .name_of_device = LATHE_TRY(json_string(json, "device")),
                                          .driver = LATHE_TRY(json_string(json, "driver"))}};
+  if (json.contains("card"))
+    return Fingerprint{CudaFingerprint{.model = LATHE_TRY(json_string(json, "card")),
+                                       .driver = LATHE_TRY(json_string(json, "driver"))}};
   const auto number = [&](const char* member) { return json_int(json, member); };
   return Fingerprint{CpuFingerprint{.cpu_name = LATHE_TRY(json_string(json, "cpu_name")),
                                     .family = static_cast<int>(LATHE_TRY(number("family"))),

@@ -55,7 +55,8 @@ void add_database_flag(FlagSet& flags, std::string& database) {
 void add_target_flags(FlagSet& flags, MachineFlags& machine) {
   flags.text("--target", machine.target, "TARGET",
              "cpu:MCPU[,+feature...][;threads=N], opencl:host, opencl:generic, or opencl:FILE that "
-             "describes a device");
+             "describes a device; cuda:host, cuda:sm_80 or another architecture, cuda:A100 or "
+             "another card, or cuda:FILE that describes one");
   flags.whole("--threads", machine.threads, 1, kMostThreads,
               "threads of the program (default: for cpu:host the physical cores of one NUMA node "
               "that this process may use, fewer where OMP_NUM_THREADS or the quota of a container "

@@ -107,9 +107,9 @@ class PaperRun {
     }
     if (!spaces) return std::unexpected(spaces.error());
     auto rows = LATHE_TRY(paper::RawRows::open(file("raw.csv")));
-    const auto plans = LATHE_TRY(plans_of(figures, *spaces));
-    for (const std::string& sentence : missing_in(plans)) note(sentence);
-    LATHE_TRY_STATUS(run(plans, rows));
+    const auto sheets = LATHE_TRY(sheets_of(figures, *spaces));
+    for (const std::string& sentence : missing_in(sheets)) note(sentence);
+    LATHE_TRY_STATUS(run(sheets, rows));
     LATHE_TRY_STATUS(rows.sort());
     LATHE_TRY_STATUS(page(*spaces, rows));
     if (interrupted()) {
@@ -157,29 +157,29 @@ class PaperRun {
     return {};
   }
 
-  Result<std::vector<paper::Plan>> plans_of(const std::vector<paper::Figure>& figures,
-                                            const std::vector<paper::SpaceFile>& spaces) const {
-    std::vector<paper::Plan> plans;
+  Result<std::vector<paper::Sheet>> sheets_of(const std::vector<paper::Figure>& figures,
+                                              const std::vector<paper::SpaceFile>& spaces) const {
+    std::vector<paper::Sheet> sheets;
     for (const paper::Figure& figure : figures)
-      plans.push_back(LATHE_TRY(paper::plan_for(figure, spaces, flags_.settings)));
-    return plans;
+      sheets.push_back(LATHE_TRY(paper::sheet_for(figure, spaces, flags_.settings)));
+    return sheets;
   }
 
-  Status run(const std::vector<paper::Plan>& plans, paper::RawRows& rows) const {
+  Status run(const std::vector<paper::Sheet>& sheets, paper::RawRows& rows) const {
     catch_interrupts();
     Line line;
     const auto status = paper::perform(
-        plans, flags_.settings, flags_.jobs, rows,
+        sheets, flags_.settings, flags_.jobs, rows,
         [&](const paper::Progress& progress) { line.update(progress); }, interrupted);
     line.finish();
     return status;
   }
 
-  static std::set<std::string> missing_in(const std::vector<paper::Plan>& plans) {
+  static std::set<std::string> missing_in(const std::vector<paper::Sheet>& sheets) {
     std::set<std::string> sentences;
-    for (const paper::Plan& plan : plans) {
-      sentences.insert(plan.left_out.begin(), plan.left_out.end());
-      if (!plan.cannot_run.empty()) sentences.insert(plan.cannot_run);
+    for (const paper::Sheet& sheet : sheets) {
+      sentences.insert(sheet.left_out.begin(), sheet.left_out.end());
+      if (!sheet.cannot_run.empty()) sentences.insert(sheet.cannot_run);
     }
     return sentences;
   }
@@ -193,11 +193,11 @@ class PaperRun {
   // Of all figures, and of what the rows hold for these very flags: pictures, numbers and words are
   // never of different runs.
   Status page(const std::vector<paper::SpaceFile>& spaces, const paper::RawRows& rows) {
-    const auto plans = LATHE_TRY(plans_of(LATHE_TRY(paper::figures_named("all")), spaces));
-    for (const paper::Plan& plan : plans)
-      if (const paper::Picture drawn = paper::picture_of(plan, flags_.settings, rows);
+    const auto sheets = LATHE_TRY(sheets_of(LATHE_TRY(paper::figures_named("all")), spaces));
+    for (const paper::Sheet& sheet : sheets)
+      if (const paper::Picture drawn = paper::picture_of(sheet, flags_.settings, rows);
           has_curves(drawn))
-        LATHE_TRY_STATUS(picture(drawn, plan.figure.name));
+        LATHE_TRY_STATUS(picture(drawn, sheet.figure.name));
     std::error_code none;
     if (!live_ && std::filesystem::exists(file(std::string(paper::kLiveFigure) + ".svg"), none))
       pictures_.push_back(paper::kLiveFigure);
@@ -211,7 +211,7 @@ class PaperRun {
       info.live.push_back(left_out_live_.empty()
                               ? "Not made yet: `lathe paper fig10a --db FILE` makes it"
                               : left_out_live_);
-    return write_whole(page_path(), paper::page_text(plans, spaces, flags_.settings, rows, info));
+    return write_whole(page_path(), paper::page_text(sheets, spaces, flags_.settings, rows, info));
   }
   static bool has_curves(const paper::Picture& picture) {
     return std::ranges::any_of(picture.panels, [](const paper::DrawnPanel& panel) {

@@ -11,7 +11,7 @@
 #include "api/told_times.h"
 #include "compiler/te/algorithms.h"
 #include "tuner/measure/measure.h"
-#include "tuner/tune/fields.h"
+#include "tuner/tune/option_list.h"
 
 namespace lathe::cli {
 

@@ -12,7 +12,7 @@
 #include "cli/progress_line.h"
 #include "cli/results.h"
 #include "compiler/te/work.h"
-#include "tuner/tune/fields.h"
+#include "tuner/tune/option_list.h"
 
 namespace lathe::cli {
 namespace {
@@ -26,39 +26,40 @@ struct Flags {
 };
 
 // Of a member, the flag that its type asks for.
-struct FieldFlag {
+struct OptionFlag {
   FlagSet& set;
   tune::Options& options;
-  const tune::Field& field;
+  const tune::Option& option;
 
   void operator()(const tune::Member<int>& member) const {
-    set.whole(field.flag, member.inside(options), static_cast<std::int64_t>(field.values.least),
-              static_cast<std::int64_t>(field.values.most), field.help);
+    set.whole(option.flag, member.inside(options), static_cast<std::int64_t>(option.values.least),
+              static_cast<std::int64_t>(option.values.most), option.help);
   }
   void operator()(const tune::Member<std::uint64_t>& member) const {
-    set.whole(field.flag, member.inside(options), field.help);
+    set.whole(option.flag, member.inside(options), option.help);
   }
   void operator()(const tune::Member<double>& member) const {
-    const tune::Values& values = field.values;
+    const tune::Values& values = option.values;
     double& value = member.inside(options);
     if (values.least == 0 && values.most == 0)
-      set.number(field.flag, value, values.form, field.help);
-    else set.number(field.flag, value, values.least, values.most, field.help);
+      set.number(option.flag, value, values.form, option.help);
+    else set.number(option.flag, value, values.least, values.most, option.help);
   }
   void operator()(const tune::Member<std::string>& member) const {
-    set.choice(field.flag, member.inside(options), field.values.known, field.help);
+    set.choice(option.flag, member.inside(options), option.values.known, option.help);
   }
   void operator()(const tune::Member<bool>& member) const {
     bool& value = member.inside(options);
-    if (std::string_view(field.flag).starts_with("--no-")) set.clear(field.flag, value, field.help);
-    else set.flag(field.flag, value, field.help);
+    if (std::string_view(option.flag).starts_with("--no-"))
+      set.clear(option.flag, value, option.help);
+    else set.flag(option.flag, value, option.help);
   }
 };
 
-void add_field_flags(FlagSet& set, tune::Options& options, tune::Heading heading) {
-  for (const tune::Field& field : tune::fields())
-    if (field.heading == heading && *field.flag != '\0')
-      std::visit(FieldFlag{set, options, field}, field.member);
+void add_option_flags(FlagSet& set, tune::Options& options, tune::Heading heading) {
+  for (const tune::Option& option : tune::option_list())
+    if (option.heading == heading && *option.flag != '\0')
+      std::visit(OptionFlag{set, options, option}, option.member);
 }
 
 int finish(const Flags& flags, const api::Tuned& tuned) {
@@ -150,16 +151,16 @@ Command tune_command() {
             auto flags = std::make_shared<Flags>();
             flags->options.run.jobs = usual_jobs().number;
             add_workload_flags(set, flags->workload);
-            add_field_flags(set, flags->options, tune::Heading::kNone);
+            add_option_flags(set, flags->options, tune::Heading::kNone);
             set.text("--global-model", flags->global_model, "FILE",
                      "what lathe model train wrote, to begin from; without it, one trained on the "
                      "database's other workloads, or the one that comes with Lathe");
-            add_field_flags(set, flags->options, tune::Heading::kBegin);
+            add_option_flags(set, flags->options, tune::Heading::kBegin);
             set.text("--replay", flags->replay, "FILE",
                      "search a recorded space (lathe space record) in place of this machine: "
                      "workload, target, space and cache are its own");
             set.group("Exploration");
-            add_field_flags(set, flags->options, tune::Heading::kExploration);
+            add_option_flags(set, flags->options, tune::Heading::kExploration);
             set.group("");
             add_target_flags(set, flags->machine);
             add_database_flag(set, flags->machine.database);

@@ -124,14 +124,13 @@ void Machine::poke(int id, std::int64_t index, Cell value, Poison poison) {
   const flat::Buffer& b = program.buffers[static_cast<std::size_t>(id)];
   std::byte fresh[8];
   write_cell(b.dtype, fresh, value);
-  const bool same = std::memcmp(fresh, &area.bytes[place.begin], place.bytes) == 0;
   const auto granule = static_cast<std::size_t>(area.granule);
   for (std::size_t g = place.begin / granule; g * granule < place.begin + place.bytes; ++g) {
     Origin& t = area.origins[g];
     const bool other =
         loop_epoch != 0 && area.shared && t.writer >= loop_epoch && t.writer != epoch;
     const bool proper = poison == 0 && t.poison == 0;
-    if (other && proper && (!same || t.buffer != id))
+    if (other && proper)
       throw Fault{
           fmt::format(
               "a store to {} at {}, which another iteration of the parallel loop also writes",

@@ -52,7 +52,7 @@ class Script(unittest.TestCase):
         self.assertEqual(status, 0, said)
         self.assertNotIn("Not tested", said)
         for part in ("install --paper\n", "install --torch\n", "install --python\n",
-                     "install --opencl\n",
+                     "install --opencl\n", "install --ptxas\n",
                      "cmake --preset release", "ctest --test-dir build/tsan"):
             self.assertIn(part, asked)
         self.assertNotIn("--frameworks", asked)
@@ -60,7 +60,8 @@ class Script(unittest.TestCase):
 
     def test_what_cannot_be_installed_is_a_failure_at_the_end(self):
         for option, flag in (("--python", "--without-python"), ("--torch", "--without-torch"),
-                             ("--opencl", "--without-opencl")):
+                             ("--opencl", "--without-opencl"),
+                             ("--ptxas", "--without-ptxas")):
             status, said, asked = self.run_test(unavailable=option)
             self.assertEqual(status, 1, said)
             self.assertIn("== Not tested: ", said.splitlines()[-1])
@@ -69,13 +70,14 @@ class Script(unittest.TestCase):
 
     def test_what_is_left_out_is_none(self):
         status, said, asked = self.run_test("--without-torch", "--without-python",
-                                            "--without-opencl",
-                                            unavailable="--python --torch --opencl")
+                                            "--without-opencl", "--without-ptxas",
+                                            unavailable="--python --torch --opencl --ptxas")
         self.assertEqual(status, 0, said)
         self.assertNotIn("install --python", asked)
         self.assertNotIn("install --torch", asked)
         self.assertIn("FIND_PACKAGE_Python=1", asked)
         self.assertIn("FIND_PACKAGE_Torch=1", asked)
+        self.assertIn("WITHOUT_PTXAS=1", asked)
 
     def test_frameworks_are_for_all(self):
         status, said, asked = self.run_test("--all", unavailable="--frameworks")

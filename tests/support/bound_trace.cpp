@@ -56,7 +56,101 @@ class Binder {
   std::vector<ir::LoopKind> free_;
 };
 
+class GroupFiller {
+ public:
+  GroupFiller(RandomSchedule& s, Rng& rng) : s_(s), rng_(rng) {}
+
+  // Copies or computes something for a block that is chosen at random.
+  bool fill() {
+    const auto blocks = s_.nest.blocks_in_order();
+    const ir::BlockId block = blocks[rng_.below(blocks.size())];
+    const auto reads = ir::reads_of(at(s_.nest.blocks, block).body);
+    const auto path = s_.nest.loops_around(block);
+    if (reads.empty() || path.empty()) return false;
+    const ir::BufferId buffer = reads[rng_.below(reads.size())]->tensor;
+    const ir::LoopId loop = path[rng_.below(path.size())];
+    std::string filled = "g" + std::to_string(s_.trace.size());
+    if (rng_.chance(0.7)) {
+      if (!step(cache(buffer, filled, loop))) return false;
+    } else {
+      const ir::BlockId writer = s_.nest.writer_of(buffer);
+      if (writer < 0) return false;
+      filled = at(s_.nest.blocks, writer).name;
+      if (!step(schedule::ComputeAt{filled, at(s_.nest.loops, loop).name, ir::Scope::kGroup}))
+        return false;
+    }
+    share_out(s_.nest.find_block(filled));
+    return true;
+  }
+
+ private:
+  template <class T>
+  static const T& at(const std::vector<T>& from, int number) {
+    return from[static_cast<std::size_t>(number)];
+  }
+
+  bool step(const schedule::Step& step) {
+    ir::Nest next = s_.nest;
+    if (!schedule::apply(next, step)) return false;
+    s_.nest = std::move(next);
+    s_.trace.push_back(step);
+    return true;
+  }
+
+  schedule::Cache cache(ir::BufferId buffer, const std::string& name, ir::LoopId loop) {
+    schedule::Cache cache{.buffer = at(s_.nest.buffers, buffer).name,
+                          .name = name,
+                          .loop = at(s_.nest.loops, loop).name,
+                          .scope = ir::Scope::kGroup};
+    const auto dims = static_cast<int>(at(s_.nest.buffers, buffer).shape.size());
+    if (rng_.chance(0.5)) {
+      for (int d = 0; d < dims; ++d) cache.layout.push_back({d, std::int64_t{1}});
+      shuffle(cache.layout, rng_);
+      if (dims > 0 && rng_.chance(0.5)) {
+        schedule::LayoutItem inner = cache.layout.back();
+        cache.layout.back().weight = std::int64_t{4};
+        cache.layout.push_back(inner);
+      }
+    }
+    if (rng_.chance(0.4)) cache.stages = static_cast<int>(rng_.between(2, 3));
+    return cache;
+  }
+
+  // The loops around the block that hold nothing else, the outermost first.
+  void share_out(ir::BlockId block) {
+    std::vector<std::string> own;
+    for (ir::LoopId l = at(s_.nest.blocks, block).parent; l >= 0; l = at(s_.nest.loops, l).parent) {
+      if (at(s_.nest.loops, l).body.size() != 1) break;
+      own.insert(own.begin(), at(s_.nest.loops, l).name);
+    }
+    const auto annotate = [&](const std::string& loop, ir::LoopKind kind) {
+      return step(schedule::Annotate{.loop = loop, .kind = kind});
+    };
+    if (!own.empty() && rng_.chance(0.3) && annotate(own.back(), ir::LoopKind::kVectorized))
+      own.pop_back();
+    if (own.size() > 1 && rng_.chance(0.5)) {
+      const std::string fused = own.front() + "*";
+      if (step(schedule::Fuse{own, fused})) own = {fused};
+    }
+    constexpr ir::LoopKind kKinds[] = {ir::LoopKind::kItems, ir::LoopKind::kThreadX,
+                                       ir::LoopKind::kThreadY, ir::LoopKind::kThreadZ};
+    for (const std::string& loop : own)
+      if (rng_.chance(0.7)) annotate(loop, kKinds[rng_.below(std::size(kKinds))]);
+  }
+
+  RandomSchedule& s_;
+  Rng& rng_;
+};
+
 }  // namespace
+
+int add_group_memory(RandomSchedule& schedule, Rng& rng) {
+  constexpr int kAttempts = 6, kMost = 3;
+  int filled = 0;
+  GroupFiller filler(schedule, rng);
+  for (int i = 0; i < kAttempts && filled < kMost; ++i) filled += filler.fill() ? 1 : 0;
+  return filled;
+}
 
 RandomSchedule with_bound_loops(const te::Workload& workload, const RandomSchedule& schedule,
                                 Rng& rng, double chance) {
@@ -79,6 +173,7 @@ Target generic_opencl() {
   OpenClTarget device{.name = "generic"};
   device.compute_units = 1;
   device.group_items = 256;
+  device.local_bytes = 32'768;
   device.vector_width = 4;
   device.fp64 = true;
   return Target{device};

@@ -15,6 +15,11 @@ namespace lathe {
 RandomSchedule with_bound_loops(const te::Workload& workload, const RandomSchedule& schedule,
                                 Rng& rng, double chance = 0.8);
 
+// Puts some of what blocks in bound loops read into memory of the group: copies, or results that
+// are computed there, in one or several stages. Their loops are shared out among the items at
+// random. Counts those that were possible.
+int add_group_memory(RandomSchedule& schedule, Rng& rng);
+
 // The resolved target opencl:generic.
 Target generic_opencl();
 

@@ -129,6 +129,7 @@ def share(
     progress: bool | None,
 ) -> list[Tuned]:
     tasks: dict[str, _Task] = {}
+    session = _native.Session()
     end = time.monotonic() + seconds
     for group in found:
         tasks.setdefault(group.workload.key, _Task(group.workload)).calls += 1
@@ -137,14 +138,22 @@ def share(
     try:
         while tasks and end - time.monotonic() > _LEAST_TURN:
             task = max(tasks.values(), key=_Task.expected)
-            if task.expected() <= 0 or not _spend(task, end, machine, progress):
+            if task.expected() <= 0 or not _spend(
+                task, end, machine, session, progress
+            ):
                 break
     except KeyboardInterrupt:
         pass  # what was found is kept
     return [Tuned(key, t.calls, t.before, t.after) for key, t in tasks.items() if t.before > 0]
 
 
-def _spend(task: _Task, end: float, machine: _native.Machine, progress: bool | None) -> bool:
+def _spend(
+    task: _Task,
+    end: float,
+    machine: _native.Machine,
+    session: _native.Session,
+    progress: bool | None,
+) -> bool:
     """One turn of a task, which ends at ``end`` at the latest. False where Ctrl-C ended it."""
     try:
         if task.before == 0:
@@ -153,7 +162,7 @@ def _spend(task: _Task, end: float, machine: _native.Machine, progress: bool | N
         left = min(task.turn, end - time.monotonic())
         if left < _LEAST_TURN:
             return True
-        options = _options(machine, {"seconds": left, "trials": trials + 4096})
+        options = _options(machine, {"seconds": left, "trials": trials + 4096, "session": session})
         kernel = tune_workload(task.workload, options, progress, None)
         before = task.after
         task.end_turn(machine, kernel.seconds or task.after)

@@ -16,7 +16,7 @@ using ir::SizeId;
 using ir::Sizes;
 
 // weight * [0, extent): what loops inside contribute to a row.
-struct Part {
+struct Extension {
   SizeId weight;
   SizeId extent;
 };
@@ -48,7 +48,7 @@ bool contains_all(const std::vector<LoopDigit>& digits, const BlockIter& limit) 
 // guard. The guard stands for the loop that was split, so this puts the pieces of a split together
 // again.
 bool take_limited(Nest& nest, std::vector<LoopDigit>& digits, const BlockIter& limit,
-                  std::vector<Part>& parts) {
+                  std::vector<Extension>& parts) {
   if (!contains_all(digits, limit)) return false;
   const auto in_digits = [&](const LoopDigit& wanted) {
     return std::ranges::find_if(digits, [&](const LoopDigit& d) {
@@ -66,13 +66,24 @@ bool take_limited(Nest& nest, std::vector<LoopDigit>& digits, const BlockIter& l
   return true;
 }
 
+// True if the iterator is a view of a part of the result's: past its end the next part begins, so
+// it keeps iterations out as a guard does.
+bool is_view(const ir::Block& block, const BlockIter& iter) {
+  const auto number = static_cast<int>(&iter - block.iters.data());
+  return iter.kind == ir::IterKind::kSpatial &&
+         std::ranges::none_of(block.index,
+                              [&](const ir::Affine& row) { return row.coef_of(number) != 0; });
+}
+
 // What an iterator's inner digits contribute, before scaling.
-std::vector<Part> inner_parts(Nest& nest, BlockId block, const BlockIter& iter,
-                              std::vector<LoopDigit> inner) {
-  std::vector<Part> parts;
+std::vector<Extension> inner_parts(Nest& nest, BlockId id, const BlockIter& iter,
+                                   std::vector<LoopDigit> inner, bool heed_views) {
+  std::vector<Extension> parts;
   std::vector<const BlockIter*> limits;
-  for (const BlockIter& limit : nest.blocks[block].iters)
-    if (limit.guard && &limit != &iter) limits.push_back(&limit);
+  const ir::Block& block = nest.blocks[id];
+  for (const BlockIter& limit : block.iters)
+    if (&limit != &iter && (limit.guard || (heed_views && is_view(block, limit))))
+      limits.push_back(&limit);
   std::ranges::stable_sort(limits, std::greater<>(),
                            [](const BlockIter* l) { return l->digits.size(); });
   for (const BlockIter* limit : limits) take_limited(nest, inner, *limit, parts);
@@ -81,8 +92,8 @@ std::vector<Part> inner_parts(Nest& nest, BlockId block, const BlockIter& iter,
 }
 
 // 16 * [0, v) + 1 * [0, 16) is 1 * [0, 16 * v).
-void merge_parts(Sizes& sizes, std::vector<Part>& parts) {
-  std::erase_if(parts, [&](const Part& p) { return is_one(sizes, p.extent); });
+void merge_parts(Sizes& sizes, std::vector<Extension>& parts) {
+  std::erase_if(parts, [&](const Extension& p) { return is_one(sizes, p.extent); });
   for (bool merged = true; merged;) {
     merged = false;
     for (std::size_t a = 0; a < parts.size() && !merged; ++a)
@@ -97,19 +108,15 @@ void merge_parts(Sizes& sizes, std::vector<Part>& parts) {
 
 class SpanBuilder {
  public:
-  SpanBuilder(Nest& nest, BlockId block, LoopId loop) : nest_(nest), block_(block), loop_(loop) {}
+  SpanBuilder(Nest& nest, BlockId block, LoopId loop, std::span<const LoopId> relaxed)
+      : nest_(nest), block_(block), loop_(loop), relaxed_(relaxed) {}
 
   Span build(const ir::Affine& row) {
-    span_.offset = sizes().constant(row.offset);
-    // Copies the iterator: making sizes does not touch blocks, but a reference would be easy to
-    // misuse.
-    for (const auto& [i, coef] : row.terms)
-      add(nest_.blocks[block_].iters[static_cast<std::size_t>(i)], coef);
-    merge_parts(sizes(), parts_);
+    collect_parts(row);
     span_.dense =
         dense_ && (parts_.empty() || (parts_.size() == 1 && is_one(sizes(), parts_[0].weight)));
     span_.extent = sizes().constant(1);
-    for (const Part& p : parts_)
+    for (const Extension& p : parts_)
       span_.extent = sizes().add(span_.extent, sizes().mul(p.weight, minus_one(sizes(), p.extent)));
     std::ranges::sort(span_.start, {},
                       [](const LoopDigit& d) { return std::tuple(d.loop, d.div, d.mod); });
@@ -117,8 +124,41 @@ class SpanBuilder {
     return std::move(span_);
   }
 
+  // True if the row has another value in each iteration of the loops inside: each part of its value
+  // is in steps that the others together do not reach.
+  bool tells_iterations(const ir::Affine& row) {
+    heed_views_ = true;
+    collect_parts(row);
+    while (!parts_.empty()) {
+      const auto apart = std::ranges::find_if(parts_, [&](const Extension& part) {
+        SizeId reach = sizes().constant(1);
+        for (const Extension& other : parts_)
+          if (&other != &part)
+            reach = sizes().add(reach, sizes().mul(other.weight, minus_one(sizes(), other.extent)));
+        return sizes().at_least(part.weight, reach);
+      });
+      if (apart == parts_.end()) return false;
+      parts_.erase(apart);
+    }
+    return dense_;
+  }
+
  private:
   Sizes& sizes() { return nest_.sizes; }
+
+  void collect_parts(const ir::Affine& row) {
+    span_.offset = sizes().constant(row.offset);
+    // Copies the iterator: making sizes does not touch blocks, but a reference would be easy to
+    // misuse.
+    for (const auto& [i, coef] : row.terms)
+      add(nest_.blocks[block_].iters[static_cast<std::size_t>(i)], coef);
+    merge_parts(sizes(), parts_);
+  }
+
+  bool is_inner(LoopId loop) const {
+    return is_strictly_inside(nest_, loop, loop_) ||
+           std::ranges::find(relaxed_, loop) != relaxed_.end();
+  }
 
   void add(const BlockIter& iter, std::int64_t coef) {
     const SizeId factor = sizes().constant(coef);
@@ -126,7 +166,7 @@ class SpanBuilder {
       span_.offset = sizes().add(span_.offset, sizes().mul(factor, iter.offset));
     std::vector<LoopDigit> inner;
     for (const LoopDigit& digit : iter.digits) {
-      if (is_strictly_inside(nest_, digit.loop, loop_)) {
+      if (is_inner(digit.loop)) {
         inner.push_back(digit);
       } else {
         span_.start.push_back(digit);
@@ -135,14 +175,14 @@ class SpanBuilder {
     }
     const bool whole =
         inner.size() == iter.digits.size() && iter.offset == SizeId::kNone && !inner.empty();
-    std::vector<Part> parts = inner_parts(nest_, block_, iter, std::move(inner));
+    std::vector<Extension> parts = inner_parts(nest_, block_, iter, std::move(inner), heed_views_);
     if (whole) cut_at_domain(iter, parts);
-    for (const Part& part : parts) add_part(part, factor);
+    for (const Extension& part : parts) add_part(part, factor);
   }
 
   // All loops of the iterator are inside, so it stays in its domain, of which it may reach only a
   // part.
-  void cut_at_domain(const BlockIter& iter, std::vector<Part>& parts) {
+  void cut_at_domain(const BlockIter& iter, std::vector<Extension>& parts) {
     const SizeId one = sizes().constant(1);
     merge_parts(sizes(), parts);
     SizeId reached = one;
@@ -154,7 +194,7 @@ class SpanBuilder {
   }
 
   // Gives a part a positive weight. What a negative one reaches below goes into the offset.
-  void add_part(Part part, SizeId factor) {
+  void add_part(Extension part, SizeId factor) {
     part.weight = sizes().mul(part.weight, factor);
     if (sizes().is_negative(part.weight)) {
       span_.offset =
@@ -180,21 +220,66 @@ class SpanBuilder {
   Nest& nest_;
   BlockId block_;
   LoopId loop_;
+  std::span<const LoopId> relaxed_;
   Span span_;
-  std::vector<Part> parts_;
-  bool dense_ = true;
+  std::vector<Extension> parts_;
+  bool dense_ = true, heed_views_ = false;
 };
 
 }  // namespace
 
-Span span_of(Nest& nest, BlockId block, const ir::Affine& row, LoopId loop) {
-  return SpanBuilder(nest, block, loop).build(row);
+Span span_of(Nest& nest, BlockId block, const ir::Affine& row, LoopId loop,
+             std::span<const LoopId> relaxed) {
+  return SpanBuilder(nest, block, loop, relaxed).build(row);
 }
 
-Box box_of(Nest& nest, BlockId block, const std::vector<ir::Affine>& rows, LoopId loop) {
+Box box_of(Nest& nest, BlockId block, const std::vector<ir::Affine>& rows, LoopId loop,
+           std::span<const LoopId> relaxed) {
   Box box;
-  for (const ir::Affine& row : rows) box.push_back(span_of(nest, block, row, loop));
+  for (const ir::Affine& row : rows) box.push_back(span_of(nest, block, row, loop, relaxed));
   return box;
+}
+
+namespace {
+
+// True if these digits of a loop tell its iterations apart: they lie side by side, from the least
+// to the most significant.
+bool tell_all(Nest& nest, LoopId loop, std::vector<LoopDigit> digits) {
+  Sizes& sizes = nest.sizes;
+  SizeId below = sizes.constant(1);  // iterations of which nothing is told yet follow each other
+  while (below != nest.loops[loop].extent) {
+    const auto next = std::ranges::find_if(digits, [&](const LoopDigit& d) {
+      return (d.div == SizeId::kNone ? sizes.constant(1) : d.div) == below;
+    });
+    if (next == digits.end()) return false;
+    if (next->mod == SizeId::kNone) return true;
+    below = sizes.mul(below, next->mod);
+    digits.erase(next);
+  }
+  return true;
+}
+
+}  // namespace
+
+bool writes_twice(Nest& nest, BlockId id, LoopId loop) {
+  const LoopId at = nest.buffers[nest.blocks[id].writes].at;
+  if (at != ir::kRoot && nest.is_inside({ir::Item::Kind::kLoop, at}, loop)) return false;
+  if (!is_driven_by(nest.blocks[id], loop)) return true;
+  if (nest.sizes.knob_count() > 0) return false;
+  std::vector<LoopDigit> told;
+  const std::vector<ir::Affine> index = nest.blocks[id].index;
+  for (const ir::Affine& row : index) {
+    const Span span = span_of(nest, id, row, loop);
+    std::vector<LoopDigit> own;
+    std::ranges::copy_if(span.start, std::back_inserter(own),
+                         [&](const LoopDigit& d) { return d.loop == loop; });
+    for (LoopDigit& d : own)
+      if (nest.sizes.is_negative(d.weight)) d.weight = negated(nest.sizes, d.weight);
+    const bool tells = (own.size() == 1 && nest.sizes.at_least(own[0].weight, span.extent)) ||
+                       SpanBuilder(nest, id, nest.loops[loop].parent, {}).tells_iterations(row);
+    if (tells) told.insert(told.end(), own.begin(), own.end());
+  }
+  return !tell_all(nest, loop, std::move(told));
 }
 
 bool same_start(const Span& a, const Span& b) {
@@ -218,13 +303,13 @@ Span united(Sizes& sizes, const Span& a, const Span& b, const Span& whole) {
   return out;
 }
 
-Box box_read(Nest& nest, ir::BufferId buffer, LoopId loop) {
+Box box_read(Nest& nest, ir::BufferId buffer, LoopId loop, std::span<const LoopId> relaxed) {
   Box box, whole;
   for (const bool final : {false, true}) {
     for (const BlockId block : nest.blocks_in(loop)) {
       for (const ir::Read* read : ir::reads_of(nest.blocks[block].body)) {
         if (read->tensor != buffer) continue;
-        const Box one = box_of(nest, block, read->index, final ? loop : ir::kRoot);
+        const Box one = box_of(nest, block, read->index, final ? loop : ir::kRoot, relaxed);
         Box& sum = final ? box : whole;
         if (sum.empty()) {
           sum = one;
@@ -240,16 +325,16 @@ Box box_read(Nest& nest, ir::BufferId buffer, LoopId loop) {
 
 namespace {
 
-std::vector<Part> parts_of(Nest& nest, const std::vector<LoopDigit>& digits) {
-  std::vector<Part> parts;
+std::vector<Extension> parts_of(Nest& nest, const std::vector<LoopDigit>& digits) {
+  std::vector<Extension> parts;
   for (const LoopDigit& digit : digits) parts.push_back({digit.weight, count_of(nest, digit)});
   merge_parts(nest.sizes, parts);
   return parts;
 }
 
-SizeId reach_of(Sizes& sizes, const std::vector<Part>& parts) {
+SizeId reach_of(Sizes& sizes, const std::vector<Extension>& parts) {
   SizeId reach = sizes.constant(1);
-  for (const Part& p : parts)
+  for (const Extension& p : parts)
     reach = sizes.add(reach, sizes.mul(p.weight, minus_one(sizes, p.extent)));
   return reach;
 }
@@ -262,7 +347,7 @@ SizeId reach_of(Nest& nest, const std::vector<LoopDigit>& digits) {
 
 bool stays_below(Nest& nest, const std::vector<LoopDigit>& digits, SizeId extent) {
   Sizes& sizes = nest.sizes;
-  const std::vector<Part> parts = parts_of(nest, digits);
+  const std::vector<Extension> parts = parts_of(nest, digits);
   if (parts.size() == 1)
     return sizes.at_least(sizes.ceildiv(extent, parts[0].weight), parts[0].extent);
   return sizes.at_least(extent, reach_of(sizes, parts));

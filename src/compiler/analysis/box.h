@@ -24,9 +24,18 @@ struct Span {
 using Box = std::vector<Span>;
 
 // What `rows`, affine in the iterators of `block`, reach in one iteration of `loop` (kRoot: in the
-// whole program). New sizes go into the nest's table. Extents are not cut at the tensor's edge.
-Span span_of(ir::Nest& nest, ir::BlockId block, const ir::Affine& row, ir::LoopId loop);
-Box box_of(ir::Nest& nest, ir::BlockId block, const std::vector<ir::Affine>& rows, ir::LoopId loop);
+// whole program), and in all iterations of the `relaxed` loops around. New sizes go into the nest's
+// table. Extents are not cut at the tensor's edge.
+Span span_of(ir::Nest& nest, ir::BlockId block, const ir::Affine& row, ir::LoopId loop,
+             std::span<const ir::LoopId> relaxed = {});
+Box box_of(ir::Nest& nest, ir::BlockId block, const std::vector<ir::Affine>& rows, ir::LoopId loop,
+           std::span<const ir::LoopId> relaxed = {});
+
+// True if two iterations of the loop, with those around it alike, may let the block write one
+// element of what outlives them, be it the same value: those of a loop whose iterations run at the
+// same time must not. While sizes are open, only of blocks that the loop does not drive; the rest
+// is told once the trace is applied with numbers. With these, what is not proven counts as true.
+bool writes_twice(ir::Nest& nest, ir::BlockId block, ir::LoopId loop);
 
 bool same_start(const Span& a, const Span& b);
 
@@ -35,7 +44,8 @@ Span united(ir::Sizes& sizes, const Span& a, const Span& b, const Span& whole);
 
 // The box of all that blocks inside `loop` read of `buffer`. A dimension without a common start
 // spans the whole tensor. Empty if there is no such read.
-Box box_read(ir::Nest& nest, ir::BufferId buffer, ir::LoopId loop);
+Box box_read(ir::Nest& nest, ir::BufferId buffer, ir::LoopId loop,
+             std::span<const ir::LoopId> relaxed = {});
 
 // One past the largest sum of weight * digit.
 ir::SizeId reach_of(ir::Nest& nest, const std::vector<ir::LoopDigit>& digits);

@@ -34,17 +34,16 @@ std::vector<BlockId> writers_of(const Nest& nest, BufferId buffer, LoopId loop) 
   return out;
 }
 
+std::vector<LoopId> item_loops_around(const Nest& nest, LoopId loop) {
+  std::vector<LoopId> out = nest.path_to(loop);
+  std::erase_if(out, [&](LoopId l) { return !ir::is_of_items(nest.loops[l].kind); });
+  return out;
+}
+
 bool is_driven_by(const ir::Block& block, LoopId loop) {
   return std::ranges::any_of(block.iters, [&](const ir::BlockIter& iter) {
     return std::ranges::find(iter.digits, loop, &ir::LoopDigit::loop) != iter.digits.end();
   });
-}
-
-bool repeats_writes(const Nest& nest, BlockId id, LoopId loop) {
-  const ir::Block& block = nest.blocks[id];
-  const LoopId at = nest.buffers[block.writes].at;
-  const bool is_private = at != ir::kRoot && nest.is_inside({Item::Kind::kLoop, at}, loop);
-  return !is_private && !is_driven_by(block, loop);
 }
 
 int child_with(const Nest& nest, LoopId loop, BlockId block) {

@@ -18,12 +18,12 @@ std::vector<ir::BlockId> readers_of(const ir::Nest& nest, ir::BufferId buffer,
 std::vector<ir::BlockId> writers_of(const ir::Nest& nest, ir::BufferId buffer,
                                     ir::LoopId loop = ir::kRoot);
 
+// The loops that are shared out among the items of a group: `loop`, if it is one, and those around
+// it, outermost first.
+std::vector<ir::LoopId> item_loops_around(const ir::Nest& nest, ir::LoopId loop);
+
 // True if an iterator of the block has a digit of the loop.
 bool is_driven_by(const ir::Block& block, ir::LoopId loop);
-
-// True if each iteration of the loop has the block write the same elements of something that
-// outlives the iteration.
-bool repeats_writes(const ir::Nest& nest, ir::BlockId block, ir::LoopId loop);
 
 // The position among children(loop) of the child that contains the block; -1 if none does.
 int child_with(const ir::Nest& nest, ir::LoopId loop, ir::BlockId block);

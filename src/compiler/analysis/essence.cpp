@@ -60,6 +60,7 @@ Essence::Essence(const ir::Nest& nest) : nest_(nest), sizes_(nest.sizes) {
   extents_.assign(nest.loops.size(), SizeId::kNone);
   asked_.resize(nest.loops.size());
   tensorized_.assign(nest.loops.size(), 0);
+  holds_together_.assign(nest.loops.size(), 0);
   for (std::size_t b = 0; b < nest.buffers.size(); ++b)
     resumed_over_.push_back(nest.buffers[b].streaming
                                 ? analysis::resumed_over(nest, static_cast<ir::BufferId>(b))
@@ -68,6 +69,7 @@ Essence::Essence(const ir::Nest& nest) : nest_(nest), sizes_(nest.sizes) {
     if (nest.loops[loop].dead) continue;
     for (LoopId at = loop; at != ir::kRoot; at = nest.loops[at].parent)
       if (nest.loops[at].intrinsic != ir::IntrinsicId::kNone) tensorized_[loop] = 1;
+    holds_together_[loop] = holds_memory_of_group(loop) ? 1 : 0;
     extents_[loop] = busy_extent(loop);
     std::vector<std::size_t>& asked = asked_[static_cast<std::size_t>(loop)];
     asked.push_back(ask(extents_[loop], 1));
@@ -76,6 +78,14 @@ Essence::Essence(const ir::Nest& nest) : nest_(nest), sizes_(nest.sizes) {
   }
   formulas_ = formulas_of(sizes_);
   collect_facts();
+}
+
+bool Essence::holds_memory_of_group(LoopId loop) const {
+  const bool bound = nest_.loops[loop].kind >= ir::LoopKind::kBlockX;
+  return bound && std::ranges::any_of(nest_.buffers, [&](const ir::Buffer& buffer) {
+           return buffer.scope == ir::Scope::kGroup && buffer.at != ir::kRoot &&
+                  nest_.is_inside({Item::Kind::kLoop, buffer.at}, loop);
+         });
 }
 
 std::size_t Essence::ask(SizeId size, std::int64_t limit) {
@@ -144,7 +154,7 @@ bool Essence::is_single(const Answers& answers, LoopId loop) const {
 }
 
 bool Essence::goes(const Answers& answers, LoopId loop) const {
-  if (!is_single(answers, loop)) return false;
+  if (!is_single(answers, loop) || holds_together_[loop] != 0) return false;
   for (std::size_t p = 0; p < nest_.loops[loop].prefetch.size(); ++p)
     if (!is_off(answers, loop, p)) return false;
   return true;
@@ -219,6 +229,7 @@ ir::Nest Essence::nest(std::span<const std::int64_t> values) const {
   for (std::size_t b = 0; b < out.buffers.size(); ++b) {
     ir::Buffer& buffer = out.buffers[b];
     buffer.streaming = streams(answers, static_cast<ir::BufferId>(b));
+    if (buffer.at != ir::kRoot && gone[buffer.at] != 0) buffer.stages = 1;
     buffer.at = remaining(gone, buffer.at);
     for (SizeId& size : buffer.shape) fix(size);
     for (ir::LayoutDigit& digit : buffer.layout) fix(digit.weight);

@@ -60,6 +60,7 @@ class Essence {
   bool is_off(const Answers& answers, ir::LoopId loop, std::size_t prefetch) const;
   bool is_single(const Answers& answers, ir::LoopId loop) const;
   bool goes(const Answers& answers, ir::LoopId loop) const;
+  bool holds_memory_of_group(ir::LoopId loop) const;
   // What goes past the caches is never read again by the program: a buffer that a sum is resumed
   // from stays in them.
   bool streams(const Answers& answers, ir::BufferId buffer) const;
@@ -91,6 +92,9 @@ class Essence {
   std::vector<ir::SizeId> extents_;
   // By loop: an intrinsic stands for it, and its extent stays as it is.
   std::vector<char> tensorized_;
+  // By loop: it is bound to a grid, and a group's memory is inside. That must stay in one kernel,
+  // which the outermost of these loops holds together.
+  std::vector<char> holds_together_;
   std::vector<std::vector<ir::LoopId>> resumed_over_;  // by buffer that is stored past the caches
   std::vector<Question> questions_;
   // By loop: the question about its extent, then those about its prefetches.

@@ -119,6 +119,7 @@ Essence::Facts Essence::facts_of(const ir::Buffer& buffer) const {
     hasher.add(static_cast<std::uint64_t>(digit.dim));
     sizes.push_back(digit.weight);
   }
+  if (buffer.stages > 1) hasher.add(static_cast<std::uint64_t>(buffer.stages));
   return facts(std::move(sizes), buffer.dtype, buffer.scope, buffer.constant, buffer.pad_stride,
                buffer.cache_of, hasher.value());
 }

@@ -123,12 +123,12 @@ Result<Code> compile(const flat::Program& program, const Target& target, Backend
   return code;
 }
 
-Result<Built> build(const te::Workload& workload, const schedule::Trace& trace,
-                    const Target& target, Backends backends) try {
-  Built built;
-  built.program = LATHE_TRY(lowered(workload, trace, target));
-  built.code = LATHE_TRY(compile(built.program, target, backends));
-  return built;
+Result<Compiled> build(const te::Workload& workload, const schedule::Trace& trace,
+                       const Target& target, Backends backends) try {
+  Compiled compiled;
+  compiled.program = LATHE_TRY(lowered(workload, trace, target));
+  compiled.code = LATHE_TRY(compile(compiled.program, target, backends));
+  return compiled;
 } catch (const InvariantError& broken) {
   return compiler_bug(broken);
 }

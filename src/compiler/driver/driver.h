@@ -39,13 +39,13 @@ struct Code {
 };
 Result<Code> compile(const flat::Program& program, const Target& target, Backends backends);
 
-struct Built {
+struct Compiled {
   flat::Program program;
   Code code;
 };
 // From the beginning to the end. A broken invariant is an error of building, too.
-Result<Built> build(const te::Workload& workload, const schedule::Trace& trace,
-                    const Target& target, Backends backends);
+Result<Compiled> build(const te::Workload& workload, const schedule::Trace& trace,
+                       const Target& target, Backends backends);
 
 std::unexpected<Error> compiler_bug(const InvariantError& broken);
 

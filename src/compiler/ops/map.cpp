@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "base/known_names.h"
-#include "compiler/ops/axes.h"
+#include "compiler/ops/index_texts.h"
 #include "compiler/ops/text.h"
 #include "compiler/te/types.h"
 
@@ -30,7 +30,7 @@ Result<std::vector<Algorithm>> build_transpose_of(const Values& values) {
   for (const std::int64_t d : order) iters.push_back(fmt::format("i{}", d));
   return direct(
       parsed("transpose", fmt::format("{}\nY[{}] = X[{}]\n", typed(shaped("X", shape), dtype),
-                                      fmt::join(iters, ","), Axes(shape, {}).whole())));
+                                      fmt::join(iters, ","), IndexTexts(shape, {}).whole())));
 }
 
 struct Function {
@@ -63,7 +63,7 @@ Result<std::vector<Algorithm>> build_map(const Values& values) {
   if (found == kFunctions.end())
     return Values::error("function", "'{}' is no function; known are {}", values.text("function"),
                          known_names(known_functions(), values.text("function")));
-  const std::string at = Axes(shape, {}).whole();
+  const std::string at = IndexTexts(shape, {}).whole();
   const bool narrow = te::is_narrow(dtype);
   const std::string x = narrow ? fmt::format("f32(X[{}])", at) : fmt::format("X[{}]", at);
   return direct(parsed(

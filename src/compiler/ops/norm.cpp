@@ -1,4 +1,4 @@
-#include "compiler/ops/axes.h"
+#include "compiler/ops/index_texts.h"
 #include "compiler/ops/rows.h"
 #include "compiler/ops/text.h"
 #include "compiler/te/types.h"
@@ -10,7 +10,7 @@ using Kind = Parameter::Kind;
 
 struct Norm {
   Dtype dtype;
-  Axes axes;                         // of X as the expression has it
+  IndexTexts texts;                  // of X as the expression has it
   std::vector<std::int64_t> border;  // of X, as callers see it; empty: the same
   std::string index;                 // of scale and shift
   std::vector<std::int64_t> affine;  // their shape
@@ -30,7 +30,7 @@ struct Norm {
            (shift ? " + " + read("shift", index) : "");
   }
   std::string declarations() const {
-    std::string out = typed(shaped("X", axes.shape(), border), dtype) + "\n";
+    std::string out = typed(shaped("X", texts.shape(), border), dtype) + "\n";
     for (const auto& [name, there] : {std::pair("scale", scale), std::pair("shift", shift)})
       if (there) out += "const " + typed(shaped(name, affine, affine_border), dtype) + "\n";
     return out;
@@ -38,19 +38,19 @@ struct Norm {
   // Declares the output where its type or its border does not follow.
   std::string output() const {
     if (border.empty() && !te::is_narrow(dtype)) return "";
-    return "output " + typed(shaped("Y", axes.shape(), border), dtype) + "\n";
+    return "output " + typed(shaped("Y", texts.shape(), border), dtype) + "\n";
   }
   std::string statistic(const std::string& name) const {
-    return te::is_narrow(dtype) ? typed(shaped(name, axes.kept_shape()), wide()) + "\n" : "";
+    return te::is_narrow(dtype) ? typed(shaped(name, texts.kept_shape()), wide()) + "\n" : "";
   }
 };
 
 Result<Norm> norm_of(const Values& values, const std::vector<std::int64_t>& shape,
                      const std::vector<std::size_t>& over) {
   const Dtype dtype = LATHE_TRY(float_of(values));
-  Norm out{dtype, Axes(shape, over), {}, "", {}, {}};
-  out.index = out.axes.along();
-  out.affine = out.axes.along_shape();
+  Norm out{dtype, IndexTexts(shape, over), {}, "", {}, {}};
+  out.index = out.texts.along();
+  out.affine = out.texts.along_shape();
   out.eps = values.real("eps");
   if (!(out.eps >= 0)) return Values::error("eps", "0 or more is needed, not {}", out.eps);
   out.scale = !values.flag("no-scale");
@@ -62,7 +62,7 @@ Result<Norm> norm_of(const Values& values, const std::vector<std::int64_t>& shap
 // row: rows of one value become 0 in any order of the sums, and where the mean is large beside the
 // deviation, the digits are kept that tell the elements apart.
 Result<std::vector<Algorithm>> centred(const char* name, const Norm& norm) {
-  const Axes& a = norm.axes;
+  const IndexTexts& a = norm.texts;
   const std::string over = a.over(), kept = a.kept(), first = norm.read("X", a.first()),
                     term = fmt::format("({} - {})", norm.read("X", a.term()), first),
                     whole = fmt::format("({} - {})", norm.read("X", a.whole()), first);
@@ -84,7 +84,7 @@ Result<std::vector<Algorithm>> build_layer_norm(const Values& values) {
 Result<std::vector<Algorithm>> build_rms_norm(const Values& values) {
   const auto& shape = values.numbers("input");
   const Norm norm = LATHE_TRY(norm_of(values, shape, LATHE_TRY(values.axes("axes", shape))));
-  const Axes& a = norm.axes;
+  const IndexTexts& a = norm.texts;
   return direct(parsed("rms_norm",
                        norm.declarations() + norm.output() +
                            fmt::format("Y[{0}] = X[{0}] * rsqrt((sum({1}) X[{2}] * X[{2}]) / {3} + "
@@ -131,10 +131,10 @@ Result<std::vector<Algorithm>> build_batch_norm(const Values& values) {
   text += fmt::format("factor[{}] = rsqrt(abs({}) + {}){}\n", channels, norm.read("variance", at),
                       norm.eps, norm.scale ? " * " + norm.read("scale", at) : "");
   std::string value =
-      fmt::format("({} - {}) * factor[{}]{}", norm.read("X", norm.axes.whole()),
+      fmt::format("({} - {}) * factor[{}]{}", norm.read("X", norm.texts.whole()),
                   norm.read("mean", at), at, norm.shift ? " + " + norm.read("shift", at) : "");
   if (values.flag("relu")) value = "relu(" + value + ")";
-  text += fmt::format("Y[{}] = {}\n", norm.axes.whole(), value);
+  text += fmt::format("Y[{}] = {}\n", norm.texts.whole(), value);
   return direct(parsed("batch_norm", text));
 }
 

@@ -4,7 +4,7 @@
 #include <array>
 
 #include "base/known_names.h"
-#include "compiler/ops/axes.h"
+#include "compiler/ops/index_texts.h"
 #include "compiler/ops/text.h"
 
 namespace lathe::ops {
@@ -15,17 +15,17 @@ using Kind = Parameter::Kind;
 constexpr std::array<std::string_view, 7> kReductions = {"sum",  "prod",   "max",   "min",
                                                          "mean", "argmax", "argmin"};
 
-std::string stages_of(std::string_view op, const Axes& axes, bool keep, Dtype dtype) {
-  const std::string x = fmt::format("X[{}]", axes.term()), over = axes.over(),
-                    y = fmt::format("Y[{}]", axes.kept_iters(keep));
-  if (op == "mean") return fmt::format("{} = (sum({}) {}) / {}\n", y, over, x, axes.terms());
+std::string stages_of(std::string_view op, const IndexTexts& texts, bool keep, Dtype dtype) {
+  const std::string x = fmt::format("X[{}]", texts.term()), over = texts.over(),
+                    y = fmt::format("Y[{}]", texts.kept_iters(keep));
+  if (op == "mean") return fmt::format("{} = (sum({}) {}) / {}\n", y, over, x, texts.terms());
   if (!op.starts_with("arg")) return fmt::format("{} = {}({}) {}\n", y, op, over, x);
   // NaN makes the extreme NaN, which equals nothing.
-  const std::string m = fmt::format("m[{}]", axes.kept()),
+  const std::string m = fmt::format("m[{}]", texts.kept()),
                     nan = is_float(dtype) ? fmt::format(" || {0} != {0}", x) : "";
   return fmt::format("m[{}] = {}({}) {}\n{} = min({}) select({} == {}{}, {}, {})\n",
-                     axes.kept_iters(), op.substr(3), over, x, y, over, x, m, nan, axes.place(),
-                     axes.terms());
+                     texts.kept_iters(), op.substr(3), over, x, y, over, x, m, nan, texts.place(),
+                     texts.terms());
 }
 
 Result<std::vector<Algorithm>> build_reduce(const Values& values) {
@@ -36,9 +36,9 @@ Result<std::vector<Algorithm>> build_reduce(const Values& values) {
         known_names(std::vector<std::string>(kReductions.begin(), kReductions.end()), op));
   const Dtype dtype = LATHE_TRY(op == "mean" ? float_of(values) : dtype_of(values));
   const auto& shape = values.numbers("input");
-  const Axes axes(shape, LATHE_TRY(values.axes("axes", shape)));
+  const IndexTexts texts(shape, LATHE_TRY(values.axes("axes", shape)));
   return direct(parsed("reduce", typed(shaped("X", shape), dtype) + "\n" +
-                                     stages_of(op, axes, values.flag("keep-dims"), dtype)));
+                                     stages_of(op, texts, values.flag("keep-dims"), dtype)));
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-#include "compiler/ops/axes.h"
+#include "compiler/ops/index_texts.h"
 #include "compiler/ops/rows.h"
 #include "compiler/ops/text.h"
 #include "compiler/te/types.h"
@@ -8,9 +8,9 @@ namespace {
 
 using Kind = Parameter::Kind;
 
-struct Rows {
+struct RowTexts {
   Dtype dtype;
-  Axes axes;
+  IndexTexts texts;
   std::string x, term, m;  // an element, a term of a reduction, the largest of the row
 
   bool narrow() const { return te::is_narrow(dtype); }
@@ -23,18 +23,19 @@ struct Rows {
   }
 };
 
-Result<Rows> rows_of(const Values& values) {
+Result<RowTexts> row_texts_of(const Values& values) {
   const Dtype dtype = LATHE_TRY(float_of(values));
   const auto& shape = values.numbers("input");
-  Axes axes(shape, LATHE_TRY(values.axes("axes", shape)));
-  const std::string x = fmt::format("X[{}]", axes.whole()),
-                    term = fmt::format("X[{}]", axes.term()), m = fmt::format("m[{}]", axes.kept());
-  return Rows{dtype, std::move(axes), x, term, m};
+  IndexTexts texts(shape, LATHE_TRY(values.axes("axes", shape)));
+  const std::string x = fmt::format("X[{}]", texts.whole()),
+                    term = fmt::format("X[{}]", texts.term()),
+                    m = fmt::format("m[{}]", texts.kept());
+  return RowTexts{dtype, std::move(texts), x, term, m};
 }
 
 Result<std::vector<Algorithm>> build_softmax(const Values& values) {
-  const Rows r = LATHE_TRY(rows_of(values));
-  const Axes& a = r.axes;
+  const RowTexts r = LATHE_TRY(row_texts_of(values));
+  const IndexTexts& a = r.texts;
   return direct(parsed(
       "softmax",
       typed(shaped("X", a.shape()), r.dtype) + "\n" + r.wide("E", a.shape()) + r.output(a.shape()) +
@@ -43,8 +44,8 @@ Result<std::vector<Algorithm>> build_softmax(const Values& values) {
 }
 
 Result<std::vector<Algorithm>> build_log_softmax(const Values& values) {
-  const Rows r = LATHE_TRY(rows_of(values));
-  const Axes& a = r.axes;
+  const RowTexts r = LATHE_TRY(row_texts_of(values));
+  const IndexTexts& a = r.texts;
   return direct(parsed(
       "log_softmax",
       typed(shaped("X", a.shape()), r.dtype) + "\n" + r.wide("D", a.shape()) + r.output(a.shape()) +
@@ -55,8 +56,8 @@ Result<std::vector<Algorithm>> build_log_softmax(const Values& values) {
 
 // An infinite maximum is not subtracted: infinity minus infinity would be NaN.
 Result<std::vector<Algorithm>> build_logsumexp(const Values& values) {
-  const Rows r = LATHE_TRY(rows_of(values));
-  const Axes& a = r.axes;
+  const RowTexts r = LATHE_TRY(row_texts_of(values));
+  const IndexTexts& a = r.texts;
   const bool keep = values.flag("keep-dims");
   return direct(parsed(
       "logsumexp", typed(shaped("X", a.shape()), r.dtype) + "\n" + r.wide("m", a.kept_shape()) +

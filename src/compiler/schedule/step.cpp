@@ -71,6 +71,9 @@ const char* reason_of_form(Refusal refusal) {
              "of the elements that equal it, each with partial results";
     case Refusal::kOtherParts:
       return "its parts are not those of the extreme; split and rfactor both alike";
+    case Refusal::kBindFirst:
+      return "the memory of a group holds what all its items need: bind the loops of items before "
+             "it is filled there";
     case Refusal::kBadDimension:
       return "partial results have the dimensions of the result and one more; there is no such "
              "place for it";

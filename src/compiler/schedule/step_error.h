@@ -57,6 +57,7 @@ enum class Refusal : std::uint8_t {
   kNoParts,
   kNotAnExtreme,
   kOtherParts,
+  kBindFirst,
 };
 struct StepError {
   Refusal refusal;

@@ -24,7 +24,7 @@ struct PhaseRun {
 // Goes through a kernel as it runs, but through what does the same again only once.
 class KernelWalk {
  public:
-  KernelWalk(const flat::Program& program, int threads, int vector_bytes, Kernel& out)
+  KernelWalk(const flat::Program& program, int threads, int vector_bytes, KernelWork& out)
       : program_(program),
         threads_(threads),
         counter_(vector_bytes),
@@ -163,7 +163,7 @@ class KernelWalk {
   int threads_;
   WorkCounter counter_;
   Values values_;
-  Kernel& out_;
+  KernelWork& out_;
   std::map<std::pair<Stmt, Values>, std::vector<PhaseRun>> runs_;
   std::map<Stmt, std::vector<std::unique_ptr<RepeatCounter>>> repeats_;  // of a region, by phase
   std::map<Stmt, Vars> vars_of_runs_;
@@ -182,7 +182,7 @@ Result<Sharing> sharing_of(const flat::Program& program, int threads, int vector
   Sharing sharing{.threads = threads, .vector_bytes = vector_bytes, .kernels = {}};
   const auto add = [&](int id, bool prepares) {
     const flat::Kernel& kernel = program.kernels[static_cast<std::size_t>(id)];
-    Kernel& out = sharing.kernels.emplace_back();
+    KernelWork& out = sharing.kernels.emplace_back();
     out.name = kernel.name;
     out.prepares = prepares;
     KernelWalk(program, threads, vector_bytes, out).walk(kernel.body, 1);

@@ -47,7 +47,7 @@ enum class Unit {
 };
 const char* name_of(Unit unit);  // "operations", "bytes"
 
-struct Kernel {
+struct KernelWork {
   std::string name;
   bool prepares = false;
   std::vector<Phase> phases;
@@ -58,7 +58,7 @@ struct Kernel {
 struct Sharing {
   int threads = 1;       // that run the program
   int vector_bytes = 0;  // of a register
-  std::vector<Kernel> kernels;
+  std::vector<KernelWork> kernels;
 };
 
 // All of prepare(), or of a call. Work is in operations, of phases that are measured in bytes in

@@ -56,7 +56,7 @@ Totals totals_of(const Sharing& sharing, bool prepares) {
     totals.multiply_adds += all.multiply_adds;
     if (most > 0) weighted += work * work / most;
   };
-  for (const Kernel& kernel : sharing.kernels) {
+  for (const KernelWork& kernel : sharing.kernels) {
     if (kernel.prepares != prepares) continue;
     add(kernel.alone, kernel.alone);
     for (const Phase& phase : kernel.phases) {

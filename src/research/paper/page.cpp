@@ -24,10 +24,10 @@ class Page {
        const PageInfo& info)
       : spaces_(spaces), settings_(settings), rows_(rows), info_(info) {}
 
-  std::string text(const std::vector<Plan>& plans) {
+  std::string text(const std::vector<Sheet>& sheets) {
     head();
     known_beforehand();
-    for (const Plan& plan : plans) figure(plan);
+    for (const Sheet& sheet : sheets) figure(sheet);
     live();
     return std::move(text_);
   }
@@ -91,20 +91,20 @@ class Page {
       say("![{}]({}/{}.svg)\n\n", title, info_.folder, name);
   }
 
-  void figure(const Plan& plan) {
-    say("\n## {}\n\nThe paper: {}.\n\n", plan.figure.title, plan.figure.finding);
-    picture(plan.figure.name, plan.figure.title);
-    for (const Group& group : plan.groups) sources(group);
-    unfinished(plan);
-    findings(plan);
-    numbers(plan);
-    for (const std::string& sentence : plan.left_out) say("Left out: {}.\n\n", sentence);
+  void figure(const Sheet& sheet) {
+    say("\n## {}\n\nThe paper: {}.\n\n", sheet.figure.title, sheet.figure.finding);
+    picture(sheet.figure.name, sheet.figure.title);
+    for (const PanelSet& set : sheet.sets) sources(set);
+    unfinished(sheet);
+    findings(sheet);
+    numbers(sheet);
+    for (const std::string& sentence : sheet.left_out) say("Left out: {}.\n\n", sentence);
   }
 
-  void unfinished(const Plan& plan) {
+  void unfinished(const Sheet& sheet) {
     std::size_t wanted = 0, finished = 0;
-    for (const Group& group : plan.groups)
-      for (const Panel& panel : group.panels)
+    for (const PanelSet& set : sheet.sets)
+      for (const Panel& panel : set.panels)
         for (const Cell& cell : panel.cells) {
           wanted += static_cast<std::size_t>(cell.seeds);
           finished += curves_of(cell, settings_, rows_).size();
@@ -113,22 +113,22 @@ class Page {
       say("{} of its {} runs are finished.\n\n", finished, wanted);
   }
 
-  void sources(const Group& group) {
+  void sources(const PanelSet& set) {
     std::set<std::string> names;
-    for (const Panel& panel : group.panels)
+    for (const Panel& panel : set.panels)
       for (const Cell& cell : panel.cells)
         for (const SpaceFile* source : cell.sources) names.insert(source->recording.name);
     if (!names.empty())
       say("{}Searches with transfer learnt from {} random configurations each of {} before; every "
           "seed drew its own.\n\n",
-          group.setting.title.empty() ? "" : group.setting.title + ": ", settings_.rows_a_source,
+          set.setting.title.empty() ? "" : set.setting.title + ": ", settings_.rows_a_source,
           fmt::join(names, ", "));
   }
 
-  void findings(const Plan& plan) {
+  void findings(const Sheet& sheet) {
     std::string rows;
-    for (const Group& group : plan.groups)
-      for (const Judged& one : judged(group, settings_, rows_)) {
+    for (const PanelSet& set : sheet.sets)
+      for (const Judged& one : judged(set, settings_, rows_)) {
         std::string outcomes;
         for (const auto& [space, outcome] : one.outcomes)
           outcomes +=
@@ -142,10 +142,10 @@ class Page {
           rows);
   }
 
-  void numbers(const Plan& plan) {
+  void numbers(const Sheet& sheet) {
     std::string rows;
-    for (const Group& group : plan.groups)
-      for (const Panel& panel : group.panels)
+    for (const PanelSet& set : sheet.sets)
+      for (const Panel& panel : set.panels)
         for (const ArmNumbers& n : numbers_of(panel, settings_, rows_))
           rows += fmt::format(
               "| {} | {} | {} | {} | {} to {} | {} | {:.0f} % |\n", n.space, n.label,
@@ -176,9 +176,9 @@ class Page {
 
 }  // namespace
 
-std::string page_text(const std::vector<Plan>& plans, const std::vector<SpaceFile>& spaces,
+std::string page_text(const std::vector<Sheet>& sheets, const std::vector<SpaceFile>& spaces,
                       const Settings& settings, const RawRows& rows, const PageInfo& info) {
-  return Page(spaces, settings, rows, info).text(plans);
+  return Page(spaces, settings, rows, info).text(sheets);
 }
 
 }  // namespace lathe::paper

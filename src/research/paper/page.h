@@ -14,7 +14,7 @@ struct PageInfo {
   std::vector<std::string> pictures;  // names of figures that are drawn there: "fig4"
   std::vector<std::string> live;      // sentences about the live figure
 };
-std::string page_text(const std::vector<Plan>& plans, const std::vector<SpaceFile>& spaces,
+std::string page_text(const std::vector<Sheet>& sheets, const std::vector<SpaceFile>& spaces,
                       const Settings& settings, const RawRows& rows, const PageInfo& info);
 
 }  // namespace lathe::paper

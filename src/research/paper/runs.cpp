@@ -20,27 +20,27 @@ class Work {
        const std::function<bool()>& stop)
       : settings_(settings), jobs_(jobs), rows_(rows), listener_(listener), stop_(stop) {}
 
-  Status perform(const std::vector<Plan>& plans) {
-    count(plans);
-    return each(plans, [this](const Plan& plan, const Cell& cell) {
-      return stop_() || !cell.can_run ? Status{} : run(plan, cell);
+  Status perform(const std::vector<Sheet>& sheets) {
+    count(sheets);
+    return each(sheets, [this](const Sheet& sheet, const Cell& cell) {
+      return stop_() || !cell.can_run ? Status{} : run(sheet, cell);
     });
   }
 
  private:
-  static Status each(const std::vector<Plan>& plans,
-                     const std::function<Status(const Plan&, const Cell&)>& visit) {
-    for (const Plan& plan : plans)
-      for (const Group& group : plan.groups)
-        for (const Panel& panel : group.panels)
-          for (const Cell& cell : panel.cells) LATHE_TRY_STATUS(visit(plan, cell));
+  static Status each(const std::vector<Sheet>& sheets,
+                     const std::function<Status(const Sheet&, const Cell&)>& visit) {
+    for (const Sheet& sheet : sheets)
+      for (const PanelSet& set : sheet.sets)
+        for (const Panel& panel : set.panels)
+          for (const Cell& cell : panel.cells) LATHE_TRY_STATUS(visit(sheet, cell));
     return {};
   }
 
   // Counts the runs; those that figures share count once.
-  void count(const std::vector<Plan>& plans) {
+  void count(const std::vector<Sheet>& sheets) {
     std::set<RunKey> wanted;
-    (void)each(plans, [&](const Plan&, const Cell& cell) {
+    (void)each(sheets, [&](const Sheet&, const Cell& cell) {
       for (int seed = 0; cell.can_run && seed < cell.seeds; ++seed)
         wanted.insert(key_of(cell, settings_, static_cast<std::uint64_t>(seed)));
       return Status{};
@@ -51,13 +51,13 @@ class Work {
     progress_.done = progress_.resumed;
   }
 
-  Status run(const Plan& plan, const Cell& cell) {
+  Status run(const Sheet& sheet, const Cell& cell) {
     std::vector<std::uint64_t> missing;
     for (std::uint64_t seed = 0; seed < static_cast<std::uint64_t>(cell.seeds); ++seed)
       if (rows_.find(key_of(cell, settings_, seed)) == nullptr) missing.push_back(seed);
     if (missing.empty()) return {};
     const recorded::Recording& recording = cell.space->recording;
-    progress_.now = fmt::format("{}, {}, {}", plan.figure.name, recording.name, cell.label);
+    progress_.now = fmt::format("{}, {}, {}", sheet.figure.name, recording.name, cell.label);
     listener_(progress_);
     experiment::RunOptions options{.trials = settings_.trials, .jobs = jobs_, .stop = stop_};
     if (cell.arm.transfers)
@@ -108,9 +108,9 @@ std::vector<experiment::Curve> curves_of(const Cell& cell, const Settings& setti
   return curves;
 }
 
-Status perform(const std::vector<Plan>& plans, const Settings& settings, int jobs, RawRows& rows,
+Status perform(const std::vector<Sheet>& sheets, const Settings& settings, int jobs, RawRows& rows,
                const Listener& listener, const std::function<bool()>& stop) {
-  return Work(settings, jobs, rows, listener, stop).perform(plans);
+  return Work(settings, jobs, rows, listener, stop).perform(sheets);
 }
 
 }  // namespace lathe::paper

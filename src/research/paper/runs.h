@@ -3,8 +3,8 @@
 
 #include <functional>
 
-#include "research/paper/plan.h"
 #include "research/paper/raw_rows.h"
+#include "research/paper/sheet.h"
 
 namespace lathe::paper {
 
@@ -23,7 +23,7 @@ std::vector<experiment::Curve> curves_of(const Cell& cell, const Settings& setti
 
 // Makes the runs that are missing, up to `jobs` at a time, on which no curve depends. Ends early
 // when `stop` returns true; what is finished is kept.
-Status perform(const std::vector<Plan>& plans, const Settings& settings, int jobs, RawRows& rows,
+Status perform(const std::vector<Sheet>& sheets, const Settings& settings, int jobs, RawRows& rows,
                const Listener& listener, const std::function<bool()>& stop);
 
 }  // namespace lathe::paper

@@ -59,10 +59,10 @@ const Cell* cell_of(const Panel& panel, const std::string& arm) {
 
 }  // namespace
 
-Picture picture_of(const Plan& plan, const Settings& settings, const RawRows& rows) {
-  Picture picture{plan.figure.title, "trials", "GFLOP/s", {}};
-  for (const Group& group : plan.groups)
-    for (const Panel& panel : group.panels) {
+Picture picture_of(const Sheet& sheet, const Settings& settings, const RawRows& rows) {
+  Picture picture{sheet.figure.title, "trials", "GFLOP/s", {}};
+  for (const PanelSet& set : sheet.sets)
+    for (const Panel& panel : set.panels) {
       DrawnPanel drawn_panel{panel.title, {}};
       for (const Cell& cell : panel.cells)
         drawn_panel.curves.push_back(
@@ -91,12 +91,12 @@ std::vector<ArmNumbers> numbers_of(const Panel& panel, const Settings& settings,
   return out;
 }
 
-std::vector<Judged> judged(const Group& group, const Settings& settings, const RawRows& rows) {
+std::vector<Judged> judged(const PanelSet& set, const Settings& settings, const RawRows& rows) {
   std::vector<Judged> out;
-  for (const Claim& claim : group.setting.claims) {
-    Judged one{.setting = group.setting.title, .expected = claim.expected};
+  for (const Claim& claim : set.setting.claims) {
+    Judged one{.setting = set.setting.title, .expected = claim.expected};
     std::vector<Outcome> outcomes;
-    for (const Panel& panel : group.panels) {
+    for (const Panel& panel : set.panels) {
       const auto *arm = cell_of(panel, claim.arm), *against = cell_of(panel, claim.against);
       if (arm == nullptr || against == nullptr) continue;
       one.arm = arm->label;

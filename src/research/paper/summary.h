@@ -12,7 +12,7 @@
 namespace lathe::paper {
 
 // Trials against GFLOP/s: median and quartiles over the seeds.
-Picture picture_of(const Plan& plan, const Settings& settings, const RawRows& rows);
+Picture picture_of(const Sheet& sheet, const Settings& settings, const RawRows& rows);
 
 struct ArmNumbers {
   std::string space, label;
@@ -31,6 +31,6 @@ struct Judged {
   Verdict verdict = Verdict::kUndecided;
 };
 // The claims of a setting whose searches were both run.
-std::vector<Judged> judged(const Group& group, const Settings& settings, const RawRows& rows);
+std::vector<Judged> judged(const PanelSet& set, const Settings& settings, const RawRows& rows);
 
 }  // namespace lathe::paper

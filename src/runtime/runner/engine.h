@@ -56,8 +56,8 @@ class Engine {
                                                  const Fd* own_inputs) = 0;
   // Seconds of work that is always the same: it shows whether something else disturbs.
   virtual double sentinel() = 0;
-  // False where a candidate broke more than itself. The process ends without an answer then, which
-  // costs that candidate, and the next process is whole.
+  // False where a candidate broke more than itself. The process ends then, which costs that
+  // candidate, and the next process is whole.
   virtual bool usable() const { return true; }
 };
 

@@ -235,6 +235,15 @@ inline constexpr Schema kSchema<Error>{105, 2, "Error"};
 template <>
 inline constexpr auto kFields<Error> = fields<Error>(&Error::kind, &Error::message, &Error::place);
 
+// Whatever was asked, it broke the process, which ends now: what it knew is gone.
+struct Broken {
+  Error error;
+};
+template <>
+inline constexpr Schema kSchema<Broken>{108, 1, "Broken"};
+template <>
+inline constexpr auto kFields<Broken> = fields<Broken>(&Broken::error);
+
 // What a helper sends before anything else: the messages that it knows. Its type, members and
 // version stay as they are, so that all versions of Lathe understand each other so far. Version 3
 // of the protocol is the first in which messages have versions of their own.
@@ -267,7 +276,7 @@ struct Messages {
 };
 using RunnerMessages =
     Messages<Describe, Described, KeepAsset, RunnerSetup, Ready, ReferenceInfo, Load, Loaded,
-             VisitRequest, Visited, Execute, Executed, Error, Crash>;
+             VisitRequest, Visited, Execute, Executed, Error, Crash, Broken>;
 
 template <class Message>
 Packet encode(const Message& message) {

@@ -78,7 +78,8 @@ void Server::serve() {
       reply = fail(ErrorKind::kOutOfMemory, "the runner has no memory left");
     }
     if (!engine_.usable()) {
-      if (!reply) std::fprintf(stderr, "%s\n", reply.error().text().c_str());
+      const Error broken{ErrorKind::kRun, "the device works no longer for this process", {}};
+      static_cast<void>(channel_.send(encode(Broken{reply ? broken : reply.error()})));
       return;
     }
     if (!channel_.send(reply ? *reply : encode(reply.error()))) return;

@@ -22,7 +22,8 @@ int annotation_of(LoopKind kind) {
     case LoopKind::kBlockZ: return 3;
     case LoopKind::kThreadX:
     case LoopKind::kThreadY:
-    case LoopKind::kThreadZ: return 4;
+    case LoopKind::kThreadZ:
+    case LoopKind::kItems: return 4;
   }
   return -1;
 }

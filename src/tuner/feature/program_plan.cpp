@@ -41,7 +41,8 @@ struct ForDevice {
   std::vector<std::string> (*names)(Kind kind);
 };
 constexpr ForDevice kDevices[] = {{DeviceKind::kCpu, usual_plan, usual_width, usual_names},
-                                  {DeviceKind::kOpenCl, usual_plan, usual_width, usual_names}};
+                                  {DeviceKind::kOpenCl, usual_plan, usual_width, usual_names},
+                                  {DeviceKind::kCuda, usual_plan, usual_width, usual_names}};
 
 const ForDevice& entry_of(const Features& features) {
   const auto* found = std::ranges::find(kDevices, features.device, &ForDevice::device);

@@ -17,7 +17,7 @@ class Evaluation {
  public:
   Evaluation(const History& history, const ModelMaker& make, const EvaluationOptions& options)
       : history_(history), make_(make), options_(options), rows_of_(history.groups.size()) {
-    for (const Group& group : history.groups) shapes_.push_back(shape_of(group.workload));
+    for (const Conditions& group : history.groups) shapes_.push_back(shape_of(group.workload));
     for (int i = 0; i < history.rows.count(); ++i) rows_of_[history.rows.workload[i]].push_back(i);
   }
 

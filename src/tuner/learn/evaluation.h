@@ -38,7 +38,7 @@ struct EvaluationOptions {
 };
 
 struct Judged {
-  Group group;
+  Conditions group;
   int trained_on = 0, judged_on = 0;   // rows of the group
   std::int64_t global_trained_on = 0;  // rows of other groups
   model::Quality quality;

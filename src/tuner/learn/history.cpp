@@ -102,7 +102,7 @@ class Reader {
   }
 
   int group_of(const store::Record& r) {
-    const auto found = std::ranges::find_if(history_.groups, [&](const Group& g) {
+    const auto found = std::ranges::find_if(history_.groups, [&](const Conditions& g) {
       return g.workload == r.workload && g.target == r.target && g.cache_mode == r.cache_mode &&
              g.cpu == r.cpu && g.codegen_version == r.codegen_version;
     });
@@ -127,9 +127,10 @@ class Reader {
   History& history_;
 };
 
-std::vector<std::string> each_once(const std::vector<Group>& groups, std::string Group::* member) {
+std::vector<std::string> each_once(const std::vector<Conditions>& groups,
+                                   std::string Conditions::* member) {
   std::vector<std::string> out;
-  for (const Group& group : groups)
+  for (const Conditions& group : groups)
     if (!contains(out, group.*member)) out.push_back(group.*member);
   return out;
 }
@@ -144,8 +145,10 @@ std::string shape_of(const std::string& workload) {
   return te::workload_key(*parsed);
 }
 
-std::vector<std::string> History::workloads() const { return each_once(groups, &Group::workload); }
-std::vector<std::string> History::targets() const { return each_once(groups, &Group::target); }
+std::vector<std::string> History::workloads() const {
+  return each_once(groups, &Conditions::workload);
+}
+std::vector<std::string> History::targets() const { return each_once(groups, &Conditions::target); }
 
 Status read_history(store::Store& store, const Selection& selection, const std::string& features,
                     History& history) {

@@ -34,7 +34,7 @@ struct Selection {
 std::string shape_of(const std::string& workload);
 
 // Times compare only within one group: workload, target, cache mode, CPU and code generator.
-struct Group {
+struct Conditions {
   std::string workload, target;
   CacheMode cache_mode = CacheMode::kWarm;
   std::string cpu;
@@ -42,8 +42,8 @@ struct Group {
 };
 
 struct History {
-  model::Rows rows;           // an index into `groups`
-  std::vector<Group> groups;  // each has at least one row
+  model::Rows rows;                // an index into `groups`
+  std::vector<Conditions> groups;  // each has at least one row
   // For each row; equal where one program was measured more than once.
   std::vector<std::uint64_t> programs;
   std::vector<Json> configs;  // for each row, where features are configurations

@@ -3,13 +3,14 @@
 #include <algorithm>
 
 #include "tuner/measure/cpu/device.h"
+#include "tuner/measure/cuda/device.h"
 #include "tuner/measure/opencl/device.h"
 
 namespace lathe::measure {
 namespace {
 
 // The one list of devices.
-const Device* const kDevices[] = {&cpu::device(), &opencl::device()};
+const Device* const kDevices[] = {&cpu::device(), &opencl::device(), &cuda::device()};
 
 }  // namespace
 

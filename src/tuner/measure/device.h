@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <vector>
 
@@ -30,6 +31,14 @@ struct PeakKernel {
   double flops = 0;  // of one run
 };
 
+// Makes machine code of an image in the builder's process, so that the runner finds it.
+class Assembler {
+ public:
+  virtual ~Assembler() = default;
+  // Tells what became of the program, as spills; fails with what keeps the device from running it.
+  virtual Status assemble(Built& built) = 0;
+};
+
 struct Device {
   DeviceKind kind;
   const char* runner;   // the helper's name
@@ -46,6 +55,11 @@ struct Device {
   // A program that reads and writes so many bytes, rounded up to vectors, and does nothing else.
   flat::Program (*stream_kernel)(const Target& target, std::int64_t read_bytes,
                                  std::int64_t written_bytes);
+  // Whether a second runner stands ready for when the first one dies, for it takes long to begin.
+  bool spare = false;
+  // Null: what builders link is machine code already. The result is null where this process cannot
+  // assemble, and the runner does.
+  std::unique_ptr<Assembler> (*make_assembler)() = nullptr;
 };
 
 const Device& device_of(DeviceKind kind);

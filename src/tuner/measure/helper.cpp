@@ -28,8 +28,13 @@ bool is_of_environment(const Error& error) {
 
 Status Helper::start() {
   if (process_) return {};
-  process_ =
-      LATHE_TRY(role_.elsewhere ? Process::connect(role_.program) : Process::start(role_.program));
+  process_ = std::exchange(spare_, std::nullopt);
+  if (!process_)
+    process_ = LATHE_TRY(role_.elsewhere ? Process::connect(role_.program)
+                                         : Process::start(role_.program));
+  // Where the spare cannot be started, the process will say why when it is due.
+  if (role_.spare)
+    if (auto spare = Process::start(role_.program)) spare_ = std::move(*spare);
   ++generation_;
   greeted_ = false;
   return {};
@@ -97,6 +102,11 @@ Helper::Reply Helper::take_reply(bool& finished) {
     if (runner::is<Error>(**message)) {
       auto error = runner::decode<Error>(**message);
       return std::unexpected(error ? *error : death(error.error()));
+    }
+    if (runner::is<runner::Broken>(**message)) {
+      const auto broken = runner::decode<runner::Broken>(**message);
+      process_.reset();
+      return std::unexpected(broken ? broken->error : broken.error());
     }
     if (runner::is<runner::Crash>(**message)) {
       const auto crash = runner::decode<runner::Crash>(**message);

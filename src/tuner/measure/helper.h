@@ -32,6 +32,7 @@ struct Role {
   // What it has to send first; another means another version of Lathe.
   runner::Greeting greeting = {};
   bool elsewhere = false;  // `program` is HOST:PORT
+  bool spare = false;      // a second process stands ready for when the first one ends
 };
 
 class Helper {
@@ -76,7 +77,7 @@ class Helper {
   void finish(Reply reply);
 
   Role role_;
-  std::optional<Process> process_;
+  std::optional<Process> process_, spare_;
   int generation_ = 0;
   bool greeted_ = false;
   Clock::time_point deadline_{}, last_deadline_{};

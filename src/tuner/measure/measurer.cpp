@@ -73,7 +73,7 @@ Status add_runners(Session& session) {
   const Device& device = *session.device;
   if (options.here) {
     const std::string path = LATHE_TRY(path_of(options.runner, device.runner));
-    add_station(session, std::make_unique<RunnerClient>(path, session.gate.timed),
+    add_station(session, std::make_unique<RunnerClient>(path, session.gate.timed, device.spare),
                 device.fingerprint(), false);
   }
   const Device& host = device_of(DeviceKind::kCpu);

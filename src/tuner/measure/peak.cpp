@@ -14,20 +14,34 @@ constexpr std::int64_t kMostStreamed = std::int64_t{256} << 20;
 // In bytes, for all runs together, unless that makes too few or too many of them.
 constexpr double kStreamedBytes = 2e9;
 
+// What `ask` has the helper do. As for candidates, the death of a helper counts the second time.
+template <class Answer>
+Result<Answer> answer_of(Task& task, Helper& helper,
+                         const std::function<void(const Helper::Then<Answer>&)>& ask,
+                         const std::function<bool()>& stop = {}) {
+  Result<Answer> answer = fail(ErrorKind::kInternal, "nothing was done");
+  for (int deaths = 0; deaths < 2; ++deaths) {
+    ask([&](Result<Answer> told) { answer = std::move(told); });
+    EventLoop loop = task.loop();
+    loop.finish(helper, stop);
+    const bool died = !answer && !helper.running() && !is_of_environment(answer.error()) &&
+                      answer.error().kind != ErrorKind::kTimeout;
+    if (!died || (stop && stop())) break;
+  }
+  return answer;
+}
+
 // The seconds of the fastest of `repeats` runs.
 Result<double> fastest_run(Task& task, const Built& kernel, const runner::Fd& inputs,
                            const runner::Fd& outputs, int repeats, bool cold,
                            const std::function<bool()>& stop = {}) {
-  Result<double> fastest = fail(ErrorKind::kInternal, "nothing was executed");
   const runner::Execute how{.repeats = repeats, .min_sample_seconds = kSampleSeconds, .cold = cold};
-  task.first().runner->execute(kernel, inputs, outputs, how, kLimitSeconds,
-                               [&](Result<runner::Executed> executed) {
-                                 if (!executed) fastest = std::unexpected(executed.error());
-                                 else fastest = std::ranges::min(executed->seconds);
-                               });
-  EventLoop loop = task.loop();
-  loop.finish(task.first().runner->helper(), stop);
-  return fastest;
+  RunnerClient& runner = *task.first().runner;
+  const auto executed = LATHE_TRY(answer_of<runner::Executed>(
+      task, runner.helper(),
+      [&](const auto& then) { runner.execute(kernel, inputs, outputs, how, kLimitSeconds, then); },
+      stop));
+  return std::ranges::min(executed.seconds);
 }
 
 // Makes a file in memory that is large enough for the kernel's tensors.
@@ -37,15 +51,10 @@ Result<runner::Fd> file_for(const std::vector<tensor::Border>& borders) {
 
 Status build_peak_kernel(Task& task) {
   if (task.session->peak_kernel) return {};
-  Status status;
   BuilderClient& builder = *task.session->builders[0];
-  builder.build_peak(kLimitSeconds, [&](Result<BuiltPeak> built) {
-    if (built) task.session->peak_kernel = std::move(*built);
-    else status = std::unexpected(built.error());
-  });
-  EventLoop loop = task.loop();
-  loop.finish(builder.helper());
-  return status;
+  task.session->peak_kernel = LATHE_TRY(answer_of<BuiltPeak>(
+      task, builder.helper(), [&](const auto& then) { builder.build_peak(kLimitSeconds, then); }));
+  return {};
 }
 
 std::int64_t bytes_of(const std::vector<tensor::Border>& borders) {
@@ -70,16 +79,10 @@ Result<double> measure_bandwidth(Task& task) {
   const KeepOff keep_off(task.session->gate);
   const BuildStream stream{bytes_of(plain_inputs(task.workload)),
                            bytes_of(plain_outputs(task.workload))};
-  Built kernel;
-  Status status;
   BuilderClient& builder = *task.session->builders[0];
-  builder.build_stream(stream, kLimitSeconds, [&](Result<Built> built) {
-    if (built) kernel = std::move(*built);
-    else status = std::unexpected(built.error());
-  });
-  EventLoop loop = task.loop();
-  loop.finish(builder.helper());
-  LATHE_TRY_STATUS(status);
+  const Built kernel = LATHE_TRY(answer_of<Built>(task, builder.helper(), [&](const auto& then) {
+    builder.build_stream(stream, kLimitSeconds, then);
+  }));
   const runner::Fd inputs = LATHE_TRY(file_for(kernel.inputs)),
                    outputs = LATHE_TRY(file_for(kernel.outputs));
   const auto bytes = static_cast<double>(stream.read + stream.written);

@@ -41,8 +41,12 @@ Result<Asset> Asset::of(runner::Fd file) {
   return Asset{hex(hasher.value()), bytes, std::move(file)};
 }
 
-RunnerClient::RunnerClient(std::string program, std::vector<int> cpus)
-    : helper_({"runner", std::move(program), ErrorKind::kRun, runner::RunnerMessages::greeting()}),
+RunnerClient::RunnerClient(std::string program, std::vector<int> cpus, bool spare)
+    : helper_({.name = "runner",
+               .program = std::move(program),
+               .crash_kind = ErrorKind::kRun,
+               .greeting = runner::RunnerMessages::greeting(),
+               .spare = spare}),
       cpus_(std::move(cpus)) {}
 
 RunnerClient::RunnerClient(std::string address)

@@ -37,7 +37,7 @@ class RunnerClient {
   using Then = Helper::Then<T>;
 
   // Programs run on these processors; empty: on those of the runner.
-  RunnerClient(std::string program, std::vector<int> cpus);
+  RunnerClient(std::string program, std::vector<int> cpus, bool spare = false);
   // Elsewhere, where a runner serves at HOST:PORT.
   explicit RunnerClient(std::string address);
 

@@ -1,6 +1,6 @@
 // A cost model without data: cycles from arithmetic, load ports, caches, memory and balance, from
 // the same footprints as the features. A search ranks by it before anything is measured. Of the
-// machine it knows only what `Machine` tells.
+// machine it knows only what `Core` tells.
 #pragma once
 
 #include <cstdint>
@@ -23,7 +23,7 @@ namespace lathe::model {
 // space's pairs rightly, these 0.704, but what they would choose first is no faster in the mean
 // (0.864 of the best, both) and 0.58 to 0.70 where these choose the best. They are no machine's
 // either: 8 FMAs a cycle, 0.6 of the time hidden. So these stand.
-struct Machine {
+struct Core {
   int vector_bytes = 32;
   int registers = 16;
   int threads = 1;
@@ -47,17 +47,17 @@ struct Machine {
 };
 
 // From the target and the fingerprint where they know, else the defaults.
-Machine machine_of(const Target& target, const Fingerprint& fingerprint);
+Core core_of(const Target& target, const Fingerprint& fingerprint);
 
 // The model of one nest. Thread-safe.
 class AnalyticModel {
  public:
-  AnalyticModel(const ir::Nest& nest, const Machine& machine);
+  AnalyticModel(const ir::Nest& nest, const Core& core);
   // `values` are the values of the nest's sizes.
   double cycles(std::span<const std::int64_t> values) const;
 
  private:
-  struct Part {
+  struct BlockWork {
     analysis::FootprintPlan plan;
     bool reduces;
     // Of a sum by a sparse literal, for each iteration: what lowering leaves of the operations, and
@@ -66,19 +66,19 @@ class AnalyticModel {
     double stored = 0;       // bytes of the output that it writes
     bool streaming = false;  // past the caches
   };
-  double core_cycles(const Part& part, const analysis::Footprint& f) const;
-  double sparse_cycles(const Part& part, const analysis::Footprint& f) const;
-  double memory_cycles(const Part& part, const analysis::Footprint& f, double core) const;
+  double core_cycles(const BlockWork& part, const analysis::Footprint& f) const;
+  double sparse_cycles(const BlockWork& part, const analysis::Footprint& f) const;
+  double memory_cycles(const BlockWork& part, const analysis::Footprint& f, double core) const;
 
-  Machine machine_;
-  double touched_ = 0;       // bytes of all inputs and outputs
-  std::vector<Part> parts_;  // blocks that run with the program, not in prepare()
+  Core core_;
+  double touched_ = 0;            // bytes of all inputs and outputs
+  std::vector<BlockWork> parts_;  // blocks that run with the program, not in prepare()
 };
 
 // Scores a space's configurations by -log2 cycles; ready from the start. Thread-safe.
 class AnalyticScorer final : public search::Scorer {
  public:
-  AnalyticScorer(const space::Space& space, const Machine& machine);
+  AnalyticScorer(const space::Space& space, const Core& core);
   ~AnalyticScorer() override;
   bool ready() const override { return true; }
   void score(std::span<const space::Config> configs, std::span<double> scores) override;

@@ -153,18 +153,18 @@ double rmse(std::span<const float> scores, std::span<const double> seconds) {
 Quality evaluate(std::span<const float> scores, std::span<const double> seconds,
                  std::span<const int> workload, double noise) {
   LATHE_CHECK(scores.size() == seconds.size() && scores.size() == workload.size());
-  struct Group {
+  struct Scored {
     std::vector<float> scores;
     std::vector<double> seconds;
   };
-  std::map<int, Group> groups;
+  std::map<int, Scored> by_workload;
   for (std::size_t i = 0; i < scores.size(); ++i) {
-    groups[workload[i]].scores.push_back(scores[i]);
-    groups[workload[i]].seconds.push_back(seconds[i]);
+    by_workload[workload[i]].scores.push_back(scores[i]);
+    by_workload[workload[i]].seconds.push_back(seconds[i]);
   }
   Quality q;
   int with_fast = 0;
-  for (const auto& [id, g] : groups) {
+  for (const auto& [id, g] : by_workload) {
     const double accuracy = pairwise_accuracy(g.scores, g.seconds, noise);
     if (std::isnan(accuracy)) continue;  // no two rows to tell apart
     const double rank = spearman(g.scores, g.seconds);

@@ -26,9 +26,16 @@ struct OpenClClass {
   friend auto operator<=>(const OpenClClass&, const OpenClClass&) = default;
 };
 
+// Cards of one architecture.
+struct CudaClass {
+  int architecture = 0;
+  std::string text() const;  // "CUDA, sm_80"
+  friend auto operator<=>(const CudaClass&, const CudaClass&) = default;
+};
+
 struct TargetClass {
-  std::variant<CpuClass, OpenClClass> device;  // by DeviceKind
-  std::string text() const;                    // "x86, 512-bit vectors"
+  std::variant<CpuClass, OpenClClass, CudaClass> device;  // by DeviceKind
+  std::string text() const;                               // "x86, 512-bit vectors"
   friend auto operator<=>(const TargetClass&, const TargetClass&) = default;
 };
 

@@ -8,13 +8,13 @@
 
 namespace lathe::treegru::LATHE_DENSE {
 
-using Rows = Eigen::Matrix<float, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
+using RowMajor = Eigen::Matrix<float, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
 
 void multiply_add(const float* a, int rows, int depth, int columns, const float* b, float* out) {
-  const Eigen::Map<const Rows> left(a, rows, depth), right(b, depth, columns);
-  Eigen::Map<Rows> sum(out, rows, columns);
+  const Eigen::Map<const RowMajor> left(a, rows, depth), right(b, depth, columns);
+  Eigen::Map<RowMajor> sum(out, rows, columns);
   if (rows == 1) {  // Eigen would add up in another order
-    Rows both = sum.replicate(2, 1);
+    RowMajor both = sum.replicate(2, 1);
     both.noalias() += left.replicate(2, 1).eval() * right;
     sum = both.row(0);
   } else {

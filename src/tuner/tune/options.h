@@ -1,4 +1,4 @@
-// What a run is told, by what it concerns. `fields.h` lists what a user may choose.
+// What a run is told, by what it concerns. `option_list.h` lists what a user may choose.
 #pragma once
 
 #include <cstdint>

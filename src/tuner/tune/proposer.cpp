@@ -1,8 +1,6 @@
 #include "tuner/tune/proposer.h"
 
-#include <cmath>
-
-#include "tuner/tune/model_scorer.h"
+#include "tuner/tune/explorer.h"
 
 namespace lathe::tune {
 namespace {
@@ -11,47 +9,28 @@ class ModelProposer final : public Proposer {
  public:
   ModelProposer(const Subject& subject, std::unique_ptr<model::CostModel> model,
                 const SearcherMaker& make, const Options& options)
-      : subject_(subject),
-        model_(std::move(model)),
-        scorer_(subject, model_.get(), prior_of(subject, options), options.run.jobs),
-        searcher_(make(subject.domain(), scorer_, options.run.seed)) {
-    rows_.width = subject.feature_width();
-  }
+      : model_(std::move(model)),
+        known_(subject, model_ != nullptr, TrialCost(false, options.run.jobs)),
+        explorer_(subject, model_.get(), known_, options, make) {}
 
   Result<std::vector<space::Config>> ask(int wanted) override {
-    if (model_ && worked_ >= 2 && trained_ < rows_.count()) {
-      LATHE_TRY_STATUS(model_->update(rows_));
-      trained_ = rows_.count();
-      scorer_.calibrate(told_, worked_);
-    }
-    auto configs = searcher_->ask(wanted);
-    LATHE_TRY_STATUS(scorer_.status());
-    return configs;
+    LATHE_TRY_STATUS(explorer_.train());
+    return explorer_.ask(wanted);
   }
 
   Status tell(const std::vector<search::Measured>& results) override {
-    searcher_->tell(results);
-    if (!model_) return {};
-    told_.insert(told_.end(), results.begin(), results.end());
-    for (const auto& [config, seconds] : results) {
-      const std::size_t width = static_cast<std::size_t>(rows_.width);
-      rows_.features.resize(rows_.features.size() + width);
-      subject_.features({&config, 1}, std::span(rows_.features).last(width), 1);
-      rows_.seconds.push_back(seconds);
-      rows_.workload.push_back(0);
-      worked_ += std::isfinite(seconds);
+    for (const auto& result : results) {
+      known_.add_row(result.config, result.seconds, 0);
+      known_.measured.push_back(result);
     }
+    explorer_.tell();
     return {};
   }
 
  private:
-  const Subject& subject_;
   std::unique_ptr<model::CostModel> model_;
-  ModelScorer scorer_;
-  std::unique_ptr<search::Searcher> searcher_;
-  model::Rows rows_;
-  std::vector<search::Measured> told_;
-  int worked_ = 0, trained_ = 0;
+  Known known_;
+  Explorer explorer_;
 };
 
 }  // namespace

@@ -48,7 +48,7 @@ Result<std::unique_ptr<Subject>> make_subject(const space::Space& space, const O
   const auto features = LATHE_TRY(feature::features_for(features_of(options), target));
   return std::make_unique<SpaceSubject>(
       space, features,
-      std::make_unique<model::AnalyticScorer>(space, model::machine_of(target, machine)));
+      std::make_unique<model::AnalyticScorer>(space, model::core_of(target, machine)));
 }
 
 Result<Summary> tune(const space::Space& space, measure::Measurer& measurer, store::Store& store,

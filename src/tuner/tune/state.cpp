@@ -6,7 +6,7 @@
 
 #include "base/statistics.h"
 #include "tuner/learn/spread.h"
-#include "tuner/tune/fields.h"
+#include "tuner/tune/option_list.h"
 
 namespace lathe::tune {
 namespace {
@@ -38,7 +38,7 @@ double on_quick_machine(const store::Record& record, double quick) {
   return slowed ? record.seconds * quick / sentinel : record.seconds;
 }
 
-std::string plan_key(const store::Run& run) { return fmt::format("plan/{}", run.id); }
+std::string batch_key(const store::Run& run) { return fmt::format("plan/{}", run.id); }
 
 }  // namespace
 
@@ -48,11 +48,8 @@ State::State(const Subject& subject, store::Store& store, const Target& target,
       store_(store),
       target_(target),
       options_(options),
-      learns_(learns),
       fingerprint_(machine),
-      cost_(options.run.jobs > target.threads(), options.run.jobs) {
-  rows_.width = subject.feature_width();
-}
+      known_(subject, learns, TrialCost(options.run.jobs > target.threads(), options.run.jobs)) {}
 
 Status State::load(const std::function<void(const store::Record&)>& resumed) {
   start_ = subject_.to_json(subject_.domain().canonical(subject_.starts().front()));
@@ -103,14 +100,14 @@ Status State::load_history() {
 }
 
 Status State::load_pending() {
-  const auto text = LATHE_TRY(store_.get(plan_key(run_)));
+  const auto text = LATHE_TRY(store_.get(batch_key(run_)));
   if (!text) return {};
-  const Json plan = LATHE_TRY(parse_json(*text));
+  const Json batch = LATHE_TRY(parse_json(*text));
   std::set<space::Config> finished;
-  for (const auto& measured : told_) finished.insert(measured.config);
-  pending_.number = static_cast<int>(LATHE_TRY(json_int(plan, "batch")));
+  for (const auto& measured : known_.measured) finished.insert(measured.config);
+  pending_.number = static_cast<int>(LATHE_TRY(json_int(batch, "batch")));
   next_batch_ = std::max(next_batch_, pending_.number + 1);
-  for (const Json& item : LATHE_TRY(json_array(plan, "proposals"))) {
+  for (const Json& item : LATHE_TRY(json_array(batch, "proposals"))) {
     Proposal proposal;
     proposal.index = static_cast<int>(LATHE_TRY(json_int(item, "index")));
     proposal.predicted_score = LATHE_TRY(json_number(item, "score"));
@@ -139,26 +136,16 @@ void State::remember(const store::Record& record) {
   // A record of a space that has changed under the same hash would be a bug elsewhere; it teaches
   // nothing.
   if (!config || !subject_.domain().valid(*config)) return;
-  add_row(*config, record);
+  known_.add_row(*config, seconds_of(record), group_of(record));
+  if (known_.learns) known_.rows.spread.push_back(learn::spread_of(record));
   if (!comparable(record)) return;  // a hint for the model; it is to be measured anew here
-  told_.push_back({*config, seconds_of(record)});
+  known_.measured.push_back({*config, seconds_of(record)});
   if (!record.ok()) return;
-  cost_.add(*config, record.build_seconds, record.run_seconds);
+  known_.cost.add(*config, record.build_seconds, record.run_seconds);
   const auto place =
       std::ranges::upper_bound(fastest_, record.standing, {}, &store::Record::standing);
   fastest_.insert(place, record);
   if (fastest_.size() > kFastest) fastest_.pop_back();
-}
-
-void State::add_row(const space::Config& config, const store::Record& record) {
-  if (record.ok()) ++worked_;
-  if (!learns_) return;
-  const std::size_t width = static_cast<std::size_t>(rows_.width);
-  rows_.features.resize(rows_.features.size() + width);
-  subject_.features({&config, 1}, std::span(rows_.features).last(width), 1);
-  rows_.seconds.push_back(seconds_of(record));
-  rows_.workload.push_back(group_of(record));
-  rows_.spread.push_back(learn::spread_of(record));
 }
 
 const store::Record* State::best() const { return fastest_.empty() ? nullptr : fastest_.data(); }
@@ -210,7 +197,7 @@ Status State::propose(Batch& batch) {
                          {"score", proposal.predicted_score},
                          {"config", subject_.to_json(proposal.config)}});
   }
-  return store_.put(plan_key(run_),
+  return store_.put(batch_key(run_),
                     Json{{"batch", batch.number}, {"proposals", std::move(proposals)}}.dump());
 }
 

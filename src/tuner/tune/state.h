@@ -1,5 +1,5 @@
-// D of Algorithm 1: what this run and earlier ones measured, and what was proposed and not
-// finished. Internal to this room.
+// D of Algorithm 1 in the store: what this run and earlier ones measured, and what was proposed and
+// not finished. Internal to this room.
 #pragma once
 
 #include <limits>
@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "tuner/tune/trial_cost.h"
+#include "tuner/tune/known.h"
 #include "tuner/tune/tune.h"
 
 namespace lathe::tune {
@@ -47,8 +47,8 @@ class State {
   const Fingerprint& fingerprint() const { return fingerprint_; }
   // What of the last batch is not finished; empty if all is.
   const Batch& pending() const { return pending_; }
-  // All that a searcher is told before the first proposal: this run's trials, then earlier runs'.
-  const std::vector<search::Measured>& told() const { return told_; }
+  // Of this run's trials, then of earlier runs'.
+  Known& known() { return known_; }
   // Whether its time compares with this run's: of the same machine and code generator.
   bool comparable(const store::Record& record) const;
   // Fastest working record whose time compares with this run's: here, now, same code generator.
@@ -69,39 +69,30 @@ class State {
   Status propose(Batch& batch);
   // A finished trial: durable when it returns.
   Status add(store::Record& record);
-  // Adds the batch's results to what the model learns, in order of index, whatever order they were
-  // measured in.
+  // Adds the batch's results to what is known, in order of index, whatever order they were measured
+  // in.
   void learn(std::vector<store::Record>& finished);
-  // Training rows so far; the number of rows that worked.
-  const model::Rows& rows() const { return rows_; }
-  int worked() const { return worked_; }
-  // Of the trials here and by this code generator.
-  TrialCost& cost() { return cost_; }
 
  private:
   Status load_run(const std::function<void(const store::Record&)>& resumed);
   Status load_history();
   Status load_pending();
   void remember(const store::Record& record);
-  void add_row(const space::Config& config, const store::Record& record);
   int group_of(const store::Record& record);
 
   const Subject& subject_;
   store::Store& store_;
   const Target& target_;
   const Options& options_;
-  const bool learns_;
   const Fingerprint fingerprint_;
   store::Run run_;
   std::shared_ptr<const void> claim_;  // of the run
-  int trials_ = 0, next_index_ = 0, next_batch_ = 0, worked_ = 0;
+  int trials_ = 0, next_index_ = 0, next_batch_ = 0;
   std::set<int> taken_;  // indices of the run's records, comparable or not
   Batch pending_;
   Json start_;
-  std::vector<search::Measured> told_;
   std::vector<store::Record> fastest_;  // comparable, working, by standing; a few
-  TrialCost cost_;
-  model::Rows rows_;
+  Known known_;
   std::map<std::string, int> groups_;  // times compare within one: cpu and code generator
 };
 

@@ -1,4 +1,4 @@
-// Algorithm 1 of the paper: propose, measure, learn.
+// Around Algorithm 1 (explorer.h): the store, the measurer, the time.
 #include "tuner/tune/tuner.h"
 
 #include <algorithm>
@@ -10,9 +10,8 @@
 #include <mutex>
 #include <utility>
 
-#include "base/hash.h"
+#include "tuner/tune/explorer.h"
 #include "tuner/tune/final_race.h"
-#include "tuner/tune/model_scorer.h"
 #include "tuner/tune/reporter.h"
 #include "tuner/tune/state.h"
 
@@ -32,12 +31,6 @@ class Stopwatch {
   std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
 };
 
-// A run that goes on must not draw the random numbers of its beginning again.
-std::uint64_t searcher_seed(std::uint64_t seed, int finished) {
-  if (finished == 0) return seed;
-  return Hasher().add(seed).add(static_cast<std::uint64_t>(finished)).value();
-}
-
 class BatchTuner final : public Tuner {
  public:
   BatchTuner(const Subject& subject, measure::Measurer& measurer, store::Store& store,
@@ -52,20 +45,17 @@ class BatchTuner final : public Tuner {
         listener_(listener),
         stop_(stop),
         reporter_(options_, listener_),
-        state_(subject, store, target_, measurer.machine(), options_, model != nullptr),
-        scorer_(subject, model, prior_of(subject, options_), options_.run.jobs) {
-    scorer_.mind(state_.cost(), options_.search.thrift);
-  }
+        state_(subject, store, target_, measurer.machine(), options_, model != nullptr) {}
 
   Status begin(const SearcherMaker& make_searcher) {
     LATHE_TRY_STATUS(state_.load([this](const store::Record& record) { count(record, true); }));
     report_best();
-    searcher_ = make_searcher(subject_.domain(), scorer_,
-                              searcher_seed(options_.run.seed, state_.trials()));
-    searcher_->stop_when([this] { return stopped() || left() < left_to_measure_; });
-    searcher_->tell(state_.told());
+    explorer_ = std::make_unique<Explorer>(subject_, model_, state_.known(), options_,
+                                           make_searcher, state_.trials());
+    explorer_->stop_when([this] { return stopped() || left() < left_to_measure_; });
+    explorer_->tell();
     begun_ = state_.pending();
-    for (const auto& proposal : begun_.proposals) searcher_->exclude({&proposal.config, 1});
+    for (const auto& proposal : begun_.proposals) explorer_->exclude({&proposal.config, 1});
     return {};
   }
 
@@ -81,7 +71,7 @@ class BatchTuner final : public Tuner {
     auto results = LATHE_TRY(measure(batch));
     in_first_batch_ = false;
     state_.learn(results);
-    tell(results);
+    explorer_->tell();
     report_best();
     return {};
   }
@@ -136,10 +126,8 @@ class BatchTuner final : public Tuner {
     Batch batch;
     std::vector<space::Config> configs = first_candidates();
     left_to_measure_ = left() / 2;  // a search takes no more than what it leaves
-    if (configs.empty()) configs = searcher_->ask(batch_size());
-    LATHE_TRY_STATUS(scorer_.status());
-    std::vector<double> scores(configs.size(), 0.0);
-    if (scorer_.ready() && !configs.empty()) scorer_.score(configs, scores);
+    if (configs.empty()) configs = LATHE_TRY(explorer_->ask(batch_size()));
+    const std::vector<double> scores = LATHE_TRY(explorer_->scores(configs));
     for (std::size_t i = 0; i < configs.size(); ++i)
       batch.proposals.push_back(
           {0, std::move(configs[i]), std::isfinite(scores[i]) ? scores[i] : 0.0});
@@ -158,25 +146,21 @@ class BatchTuner final : public Tuner {
     if (state_.trials() > 0 || !options_.search.default_first) return {};
     std::vector<space::Config> starts = subject_.starts();
     std::erase_if(starts, [&](const space::Config& config) {
-      const auto& told = state_.told();
-      return std::ranges::find(told, config, &search::Measured::config) != told.end();
+      const auto& measured = state_.known().measured;
+      return std::ranges::find(measured, config, &search::Measured::config) != measured.end();
     });
     const int most = std::max(1, std::min(batch_size(), options_.search.first_batch / 2));
     if (std::cmp_greater(starts.size(), most)) starts.resize(static_cast<std::size_t>(most));
-    searcher_->exclude(starts);
+    explorer_->exclude(starts);
     return starts;
   }
 
   // Seconds spent.
   Result<double> train() {
-    if (model_ == nullptr || state_.worked() < 2 || state_.rows().count() == trained_rows_)
-      return 0.0;
+    if (!explorer_->outdated()) return 0.0;
     reporter_.phase(Phase::kTraining);
     const Stopwatch watch;
-    LATHE_TRY_STATUS(model_->update(state_.rows()));
-    trained_rows_ = state_.rows().count();
-    state_.cost().fit();
-    scorer_.calibrate(state_.told(), state_.worked());
+    LATHE_TRY_STATUS(explorer_->train());
     summary_.spent.model += watch.seconds();
     return watch.seconds();
   }
@@ -287,15 +271,6 @@ class BatchTuner final : public Tuner {
     reporter_.best(fastest_so_far_);
   }
 
-  void tell(const std::vector<store::Record>& results) {
-    std::vector<search::Measured> told;
-    for (const auto& record : results)
-      if (const auto config = subject_.from_json(record.config);
-          config && state_.comparable(record))
-        told.push_back({*config, record.ok() ? record.seconds : kInfinity});
-    searcher_->tell(told);
-  }
-
   Result<Summary> summarize() {
     const auto best = LATHE_TRY(state_.best_on_record());
     if (best) summary_.best = *best;
@@ -326,12 +301,10 @@ class BatchTuner final : public Tuner {
   mutable std::atomic<bool> stopped_ = false;
   Reporter reporter_;
   State state_;
-  ModelScorer scorer_;
-  std::unique_ptr<search::Searcher> searcher_;
+  std::unique_ptr<Explorer> explorer_;
   double left_to_measure_ = 0;  // seconds, when a search has to end
   Batch begun_;                 // by an earlier process, and to be measured first
   Summary summary_;
-  int trained_rows_ = 0;
   bool in_first_batch_ = true;  // of this process
   double fastest_so_far_ = 0;   // seconds; 0: nothing has run yet
 };

@@ -29,6 +29,15 @@ TEST(Json, RefusalNamesTheByte) {
   EXPECT_EQ(refusal("1 2"), "not valid JSON at byte 3");
 }
 
+TEST(Json, AMemberThatIsGivenTwiceIsRefusedByName) {
+  const std::string twice = R"(the member "a" is given twice; give it once)";
+  EXPECT_EQ(refusal(R"({"a": 1, "b": 2, "a": 1})"), twice);
+  EXPECT_EQ(refusal(R"([{"c": {"a": [], "\u0061": null}}])"), twice);
+  EXPECT_EQ(refusal(R"({"a": {"a": {}}, "a": 1)"), twice);
+  EXPECT_EQ(parsed(R"([{"a": {"a": 1}, "": 2}, {"a": [true, "x"]}])").dump(),
+            R"([{"a":{"a":1},"":2},{"a":[true,"x"]}])");
+}
+
 TEST(Json, OutOfRangeNumberIsRefused) {
   EXPECT_NE(refusal("1e999").find("not valid JSON"), std::string::npos);
 }

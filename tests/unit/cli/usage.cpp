@@ -93,6 +93,15 @@ TEST_F(Usage, Workloads) {
           kWrongUsage, "two types are given");
 }
 
+TEST_F(Usage, DevicesOfOpenCl) {
+  refused({"show", "C6", "--what", "space", "--target", "opencl:generic;threads=2"}, kWrongUsage,
+          "only a processor's target has options; write opencl:generic without \";threads=2\"");
+  refused({"show", "C6", "--what", "space", "--target", "opencl:generic", "--layout", "free"},
+          kWrongUsage,
+          "--layout: schedules for OpenCL keep the layouts of inputs and outputs; give plain, not "
+          "free");
+}
+
 // Also with zeros before them, which C's own reading takes for octal.
 TEST_F(Usage, WholeNumbersAreDecimal) {
   const auto steps = [](const char* threads) {

@@ -10,6 +10,7 @@
 #include "compiler/te/naive_nest.h"
 #include "compiler/te/parse.h"
 #include "support/bound_trace.h"
+#include "support/group_traces.h"
 #include "support/opencl_runner.h"
 #include "support/random_workload.h"
 #include "support/special_values.h"
@@ -117,20 +118,49 @@ schedule::Trace register_tile() {
       kind("jt", ir::LoopKind::kThreadX)};
 }
 
+std::string difference_under(const OpenClRunner* runner, const std::string& text,
+                             const schedule::Trace& trace) {
+  const te::Workload workload = *te::parse_workload(text);
+  ir::Nest nest = te::naive_nest(workload);
+  if (const auto applied = schedule::apply(nest, trace); !applied) return applied.error().text();
+  const auto program = lower::lower(ir::SizedNest(nest, {}), generic_opencl());
+  if (!program) return program.error().text();
+  Rng rng(1);
+  const auto inputs = interp::random_inputs(workload, rng);
+  return difference(runner, *program, inputs, *interp::evaluate(workload, inputs));
+}
+
+constexpr int kSizes[][3] = {{1, 1, 1}, {17, 5, 13}, {16, 7, 32}, {31, 1, 37}, {2, 19, 3}};
+std::string product_of(int m, int k, int n) {
+  return fmt::format("A: f32[{0},{1}]; B: f32[{1},{2}]; C[i,j] = sum(k) A[i,k] * B[k,j]", m, k, n);
+}
+
 TEST_F(OpenClRandom, RegisterTilesOfProductsWithAwkwardSizes) {
-  constexpr int kSizes[][3] = {{1, 1, 1}, {17, 5, 13}, {16, 7, 32}, {31, 1, 37}, {2, 19, 3}};
-  for (const auto& [m, k, n] : kSizes) {
-    const te::Workload workload = *te::parse_workload(
-        fmt::format("A: f32[{0},{1}]; B: f32[{1},{2}]; C[i,j] = sum(k) A[i,k] * B[k,j]", m, k, n));
-    ir::Nest nest = te::naive_nest(workload);
-    ASSERT_TRUE(schedule::apply(nest, register_tile()));
-    const auto program = lower::lower(ir::SizedNest(nest, {}), generic_opencl());
-    ASSERT_TRUE(program) << program.error().text();
-    Rng rng(1);
-    const auto inputs = interp::random_inputs(workload, rng);
-    EXPECT_EQ(difference(runner(), *program, inputs, *interp::evaluate(workload, inputs)), "")
+  for (const auto& [m, k, n] : kSizes)
+    EXPECT_EQ(difference_under(runner(), product_of(m, k, n), register_tile()), "")
         << m << " " << k << " " << n;
+}
+
+TEST_F(OpenClRandom, ProductsThroughTheMemoryOfGroups) {
+  using testing::Fill;
+  std::size_t next = 0;  // the driver takes half a second to compile each
+  for (const auto& [m, k, n] : kSizes) {
+    const std::string text = product_of(m, k, n);
+    for (const int stages : {1, 2, 3}) {
+      const Fill fill = testing::kFills[next++ % std::size(testing::kFills)];
+      EXPECT_EQ(difference_under(runner(), text, testing::staged_product(fill, stages)), "")
+          << text << static_cast<int>(fill) << stages;
+    }
+    EXPECT_EQ(difference_under(runner(), text, testing::split_sum()), "") << text;
   }
+  EXPECT_EQ(difference_under(runner(), product_of(33, 67, 50),
+                             testing::staged_product(Fill::kVectors, 2)),
+            "");
+  for (const int k : {1, 5, 64, 333})
+    EXPECT_EQ(difference_under(runner(), fmt::format("X: f32[3,{}]; S[i] = sum(k) X[i,k]", k),
+                               testing::summed_rows()),
+              "")
+        << k;
 }
 
 // Rows that are too long for a work item's private memory lie in a slice of the scratch area.

@@ -98,6 +98,20 @@ TEST(OpenClTarget, NamesResolveOrSayWhy) {
   EXPECT_EQ(resolved("opencl:/none/such.json").error().place, "/none/such.json");
 }
 
+TEST(OpenClTarget, HasNoOptions) {
+  const auto refusal = [](const char* text) {
+    const auto target = driver::resolve_target(*parse_target(text), backends());
+    EXPECT_FALSE(target) << text;
+    if (target) return std::string();
+    EXPECT_EQ(target.error().kind, ErrorKind::kInvalidArgument);
+    return target.error().message;
+  };
+  EXPECT_EQ(refusal("opencl:host;threads=2"),
+            "only a processor's target has options; write opencl:host without \";threads=2\"");
+  EXPECT_EQ(refusal("opencl:generic,+fma"),
+            "only a processor's target has options; write opencl:generic without \",+fma\"");
+}
+
 constexpr const char* kBoard =
     R"({"compute_units": 4, "work_group_items": 256, "local_bytes": 32768,
         "local_memory": "emulated", "vector_width": 4, "images": true, "fp16": true,
@@ -132,6 +146,7 @@ TEST(OpenClTarget, AFileDescribesADevice) {
   EXPECT_EQ(changed("\"vector_width\": 4", "\"vector_width\": 3"),
             "vector_width is 3; it must be 1, 2, 4, 8 or 16");
   EXPECT_TRUE(changed("\"fp64\"", "\"fp65\"").starts_with("unknown member \"fp65\""));
+  EXPECT_EQ(changed("\"fp64\"", "\"fp16\""), "the member \"fp16\" is given twice; give it once");
   EXPECT_TRUE(changed("}", "").starts_with("not valid JSON"));
 }
 

@@ -299,7 +299,7 @@ TEST_F(Histories, NothingToJudgeBy) {
   EXPECT_EQ(evaluate(read(), make, {}).error().kind, ErrorKind::kNotFound);
   const History all = read();
   std::vector<std::string> every;
-  for (const Group& group : all.groups) every.push_back(shape_of(group.workload));
+  for (const Conditions& group : all.groups) every.push_back(shape_of(group.workload));
   EXPECT_NE(evaluate(all, make, {.held_out = every})
                 .error()
                 .message.find("no records of other workloads"),

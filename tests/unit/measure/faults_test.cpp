@@ -75,6 +75,21 @@ TEST_F(Faults, TakesTooLong) {
   expect_error("hang_later", ErrorKind::kTimeout, "too long");
 }
 
+TEST_F(Faults, APeakIsMeasuredAgainOnceWhereAHelperDied) {
+  ::setenv("LATHE_TEST_PEAK", "builder_crash_once", 1);
+  const auto measurer = make();
+  const auto first = measurer->peak_flops();
+  ASSERT_TRUE(first.has_value()) << first.error().text();
+  ASSERT_GT(kill_runner(), 0);
+  const auto second = measurer->peak_flops();
+  EXPECT_TRUE(second.has_value()) << second.error().text();
+  ::setenv("LATHE_TEST_PEAK", "crash", 1);
+  const auto never = make()->peak_flops();
+  ::unsetenv("LATHE_TEST_PEAK");
+  ASSERT_FALSE(never.has_value());
+  EXPECT_NE(never.error().message.find("SIGSEGV"), std::string::npos) << never.error().text();
+}
+
 TEST_F(Faults, EatsMemory) { expect_error("hog", ErrorKind::kOutOfMemory, "workspace"); }
 
 TEST_F(Faults, WrongAnswersLeaveAReproducer) {

@@ -14,8 +14,8 @@
 namespace lathe::model {
 namespace {
 
-Machine wide_machine(int threads = 1) {
-  Machine m;
+Core wide_core(int threads = 1) {
+  Core m;
   m.vector_bytes = 64;
   m.registers = 32;
   m.threads = threads;
@@ -37,8 +37,8 @@ ir::Nest tiled_matmul() {
 }
 
 double cycles(const ir::Nest& nest, std::vector<std::int64_t> knobs,
-              const Machine& machine = wide_machine()) {
-  return AnalyticModel(nest, machine).cycles(ir::SizedNest(nest, knobs).values);
+              const Core& core = wide_core()) {
+  return AnalyticModel(nest, core).cycles(ir::SizedNest(nest, knobs).values);
 }
 
 // Knobs: p, v, kc, u.
@@ -52,11 +52,10 @@ TEST(Analytic, NearThePeakWhereAKernelIs) {
 // What bench_search fits is the machine's, and costs cycles.
 TEST(Analytic, EveryConstantCounts) {
   const double usual = cycles(tiled_matmul(), {14, 2, 256, 4});
-  for (double Machine::* member :
-       {&Machine::entry_cycles, &Machine::exit_cycles, &Machine::hidden_share}) {
-    Machine machine = wide_machine();
-    machine.*member = 0;
-    EXPECT_LT(cycles(tiled_matmul(), {14, 2, 256, 4}, machine), usual);
+  for (double Core::* member : {&Core::entry_cycles, &Core::exit_cycles, &Core::hidden_share}) {
+    Core core = wide_core();
+    core.*member = 0;
+    EXPECT_LT(cycles(tiled_matmul(), {14, 2, 256, 4}, core), usual);
   }
 }
 
@@ -92,8 +91,8 @@ TEST(Analytic, ThreadsHelpAsFarAsTasksGo) {
   ir::Nest nest = tiled_matmul();
   const double alone = cycles(nest, {14, 2, 1024, 4});
   nest.loops[nest.find_loop("jo")].kind = ir::LoopKind::kParallel;  // 32 tasks
-  EXPECT_NEAR(cycles(nest, {14, 2, 1024, 4}, wide_machine(2)), alone / 2, 0.01 * alone);
-  EXPECT_GT(cycles(nest, {14, 2, 1024, 4}, wide_machine(31)), alone / 17);  // two rounds
+  EXPECT_NEAR(cycles(nest, {14, 2, 1024, 4}, wide_core(2)), alone / 2, 0.01 * alone);
+  EXPECT_GT(cycles(nest, {14, 2, 1024, 4}, wide_core(31)), alone / 17);  // two rounds
   EXPECT_NEAR(cycles(nest, {14, 2, 1024, 4}), alone, 1e-6 * alone);
 }
 
@@ -122,12 +121,12 @@ TEST(Analytic, MachineOfATarget) {
   target.as_cpu().vector_bits = 128;
   target.as_cpu().vector_registers = 16;
   target.set_threads(3);
-  const Machine m = machine_of(target, Fingerprint{CpuFingerprint{.l1d_bytes = 1000}});
+  const Core m = core_of(target, Fingerprint{CpuFingerprint{.l1d_bytes = 1000}});
   EXPECT_EQ(m.vector_bytes, 16);
   EXPECT_EQ(m.registers, 16);
   EXPECT_EQ(m.threads, 3);
   EXPECT_EQ(m.l1_bytes, 1000);
-  EXPECT_EQ(m.l2_bytes, Machine{}.l2_bytes);
+  EXPECT_EQ(m.l2_bytes, Core{}.l2_bytes);
 }
 
 // Awkward shapes: every score is a number.
@@ -148,7 +147,7 @@ TEST(Analytic, ScoresADerivedSpace) {
     std::vector<space::Config> configs;
     for (int i = 0; i < 200; ++i) configs.push_back((*space)->random(rng));
     std::vector<double> scores(configs.size(), NAN);
-    AnalyticScorer scorer(**space, machine_of(target, {}));
+    AnalyticScorer scorer(**space, core_of(target, {}));
     EXPECT_TRUE(scorer.ready());
     scorer.score(configs, scores);
     for (const double score : scores) EXPECT_TRUE(std::isfinite(score));

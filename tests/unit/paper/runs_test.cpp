@@ -19,7 +19,7 @@ class Runs : public testing::Test {
     EXPECT_TRUE(rows) << rows.error().text();
     Progress last;
     const auto status = perform(
-        plans_, settings_, jobs, *rows, [&](const Progress& progress) { last = progress; },
+        sheets_, settings_, jobs, *rows, [&](const Progress& progress) { last = progress; },
         [&] { return most != kAll && last.done - last.resumed >= most; });
     EXPECT_TRUE(status) << status.error().text();
     EXPECT_TRUE(rows->sort());
@@ -46,7 +46,7 @@ class Runs : public testing::Test {
       "",
       {{.sources = {"conv", "matmul"},
         .series = {{"random-x2", ""}, {"xgb-rank-paper", ""}, {"xgb-rank-transfer", ""}}}}};
-  const std::vector<Plan> plans_ = {*plan_for(figure_, spaces_, settings_)};
+  const std::vector<Sheet> sheets_ = {*sheet_for(figure_, spaces_, settings_)};
   const test::TemporaryFolder folder_;
   const std::string file_ = folder_.at("raw.csv");
 };
@@ -76,7 +76,7 @@ TEST_F(Runs, StandInRowsOfTheirOwnSettings) {
   EXPECT_EQ(runs(2), 18);
   auto rows = RawRows::open(file_);
   ASSERT_TRUE(rows);
-  const Cell& cell = plans_[0].groups[0].panels[0].cells[0];
+  const Cell& cell = sheets_[0].sets[0].panels[0].cells[0];
   EXPECT_EQ(curves_of(cell, settings_, *rows).size(), 3U);
   EXPECT_EQ(curves_of(cell, {.seeds = 3, .trials = 41}, *rows).size(), 0U);
   RunKey other = key_of(cell, settings_, 0);

@@ -14,11 +14,11 @@ class PaperSummary : public testing::Test {
  protected:
   PaperSummary() {
     rows_ = *RawRows::open(folder_.at("raw.csv"));
-    plan_ = *plan_for(figure_, spaces_, settings_);
+    sheet_ = *sheet_for(figure_, spaces_, settings_);
     best_ = panel().space->recording.best_seconds();
   }
 
-  const Panel& panel() const { return plan_.groups.at(0).panels.at(0); }
+  const Panel& panel() const { return sheet_.sets.at(0).panels.at(0); }
   // A search that is at half the best speed from its first trial, and at the best from so many
   // trials on; 0: never.
   void add(std::size_t cell, const std::vector<int>& trials) {
@@ -39,7 +39,7 @@ class PaperSummary : public testing::Test {
                          .claims = {{"xgb-rank", "random"}, {"random", "xgb-rank"}}}}};
   const test::TemporaryFolder folder_;
   std::optional<RawRows> rows_;
-  Plan plan_;
+  Sheet sheet_;
   double best_ = 0;
 };
 
@@ -64,7 +64,7 @@ TEST_F(PaperSummary, NumbersAreThoseOfTheRuns) {
 TEST_F(PaperSummary, FindingsNameWhatWonAndWhatLost) {
   add(0, {30, 10, 20, 50, 40});
   add(1, {90, 0, 0, 80, 0});
-  const auto found = judged(plan_.groups.at(0), settings_, *rows_);
+  const auto found = judged(sheet_.sets.at(0), settings_, *rows_);
   ASSERT_EQ(found.size(), 2U);
   EXPECT_EQ(found[0].arm, "guided");
   EXPECT_EQ(found[0].against, "random");
@@ -76,7 +76,7 @@ TEST_F(PaperSummary, FindingsNameWhatWonAndWhatLost) {
 
 TEST_F(PaperSummary, CurvesAreDrawnInGflops) {
   add(0, {30, 10, 20, 50, 40});
-  const Picture picture = picture_of(plan_, settings_, *rows_);
+  const Picture picture = picture_of(sheet_, settings_, *rows_);
   ASSERT_EQ(picture.panels.size(), 1U);
   const auto& curves = picture.panels[0].curves;
   ASSERT_EQ(curves.size(), 2U);

@@ -15,10 +15,13 @@
 #include "runtime/device/opencl/image.h"
 #include "runtime/runner/server.h"
 #include "support/temporary_folder.h"
+#include "unit/runtime/asking.h"
 
 namespace lathe::opencl {
 
-inline constexpr std::int64_t kElements = 100;
+using test::Asking;
+using test::file_of;
+using test::kElements;
 
 // One kernel on a workload with inputs A and B and an output C, each of 100 elements of f32.
 inline Image make_image(const std::string& source, const std::string& kernel = "f") {
@@ -49,68 +52,6 @@ class OpenclTest : public testing::Test {
 
   test::TemporaryFolder folder_;
   std::unique_ptr<Device> device_;
-};
-
-inline runner::Fd file_of(const Image& image) {
-  const auto bytes = bytes_of(image);
-  return *runner::make_memory_file("image", std::span(bytes));
-}
-
-// A tuner's end of a channel.
-class Asking {
- public:
-  explicit Asking(runner::Fd end) : channel_(std::move(end), runner::Patience::kEndless) {
-    EXPECT_TRUE(channel_.receive()) << "the greeting";
-  }
-
-  template <class Answer, class Question>
-  Result<Answer> ask(const Question& question, const std::vector<int>& fds = {}) {
-    LATHE_TRY_STATUS(channel_.send(runner::encode(question), fds));
-    const runner::Message reply = LATHE_TRY(channel_.receive());
-    if (runner::is<Error>(reply)) return std::unexpected(LATHE_TRY(runner::decode<Error>(reply)));
-    if (runner::is<runner::Crash>(reply))
-      return std::unexpected(LATHE_TRY(runner::decode<runner::Crash>(reply)).error());
-    return runner::decode<Answer>(reply);
-  }
-
-  // A[i] = i and B[i] = 1000 + i; the reference of C is their sum. B is constant.
-  Status set_up(std::int64_t memory_bytes = 0) {
-    runner::RunnerSetup setup;
-    setup.inputs = inputs();
-    setup.outputs = outputs();
-    setup.memory_bytes = memory_bytes;
-    std::vector<float> data(2 * 112);  // each begins at a multiple of 64 bytes
-    std::vector<double> want(2 * kElements);
-    for (int i = 0; i < kElements; ++i) {
-      data[i] = static_cast<float>(i);
-      data[112 + i] = static_cast<float>(1000 + i);
-      want[i] = 1000 + 2 * i;  // then as many bounds of 0
-    }
-    const auto file = runner::make_memory_file("inputs", std::as_bytes(std::span(data)));
-    setup.inputs_asset = "inputs";
-    LATHE_TRY(ask<runner::Ready>(runner::KeepAsset{"inputs", {}}, {file->get()}));
-    LATHE_TRY(ask<runner::Ready>(setup));
-    const auto reference = runner::make_memory_file("reference", std::as_bytes(std::span(want)));
-    LATHE_TRY(ask<runner::Ready>(runner::KeepAsset{"reference", {}}, {reference->get()}));
-    LATHE_TRY(ask<runner::Ready>(runner::ReferenceInfo{"reference", 0}));
-    return {};
-  }
-  Result<runner::Loaded> load(const Image& image, std::int64_t id = 1) {
-    const runner::Fd file = file_of(image);
-    return ask<runner::Loaded>(runner::Load{id, inputs(), outputs(), true, {}}, {file.get()});
-  }
-  runner::Channel& channel() { return channel_; }
-
-  static std::vector<tensor::Border> inputs() {
-    return {tensor::plain_border("A", Dtype::kF32, {kElements}),
-            tensor::plain_border("B", Dtype::kF32, {kElements}, true)};
-  }
-  static std::vector<tensor::Border> outputs() {
-    return {tensor::plain_border("C", Dtype::kF32, {kElements})};
-  }
-
- private:
-  runner::Channel channel_;
 };
 
 // A server in a thread of this process.

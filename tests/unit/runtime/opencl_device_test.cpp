@@ -7,7 +7,6 @@
 #include "base/helper_path.h"
 #include "base/subprocess.h"
 #include "runtime/device/opencl/devices.h"
-#include "runtime/device/opencl/memory.h"
 #include "unit/runtime/opencl.h"
 
 namespace lathe::opencl {
@@ -101,6 +100,15 @@ TEST(OpenclDevices, ThatAreNotThereAreNotChosen) {
   EXPECT_TRUE(devices_from_json(to_json(devices)));
   devices.chosen = 1;
   EXPECT_FALSE(devices_from_json(to_json(devices)));
+}
+
+TEST(OpenclDevices, AreChosenByAPartOfANameInAnyLetters) {
+  const std::vector<Facts> devices = {{.platform = "First", .name = "Plain"},
+                                      {.platform = "Second", .name = "Tall GPU 7"}};
+  EXPECT_EQ(*choose_device(devices, "tall gpu"), 1U);
+  EXPECT_EQ(*choose_device(devices, "SECOND"), 1U);
+  EXPECT_EQ(*choose_device(devices, "Plain"), 0U);
+  EXPECT_EQ(choose_device(devices, "tall  gpu").error().kind, ErrorKind::kNotFound);
 }
 
 TEST_F(OpenclTest, FactsAreSound) {

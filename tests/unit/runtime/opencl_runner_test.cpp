@@ -1,45 +1,15 @@
 // The process that runs candidates: what one of them breaks ends with it.
 #include <gtest/gtest.h>
 #include <poll.h>
-#include <signal.h>
-#include <spawn.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
-#include "base/helper_path.h"
 #include "unit/runtime/opencl.h"
 
 namespace lathe::opencl {
 namespace {
 
-// A running lathe-opencl-runner; it is killed when this object goes.
-class OpenclProcess {
+class OpenclProcess : public test::RunnerProcess {
  public:
-  OpenclProcess() {
-    auto ends = *runner::make_pair_of_ends();
-    posix_spawn_file_actions_t files;
-    ::posix_spawn_file_actions_init(&files);
-    ::posix_spawn_file_actions_adddup2(&files, ends.second.get(), runner::kChannelFd);
-    std::string path = *find_helper("lathe-opencl-runner");
-    char* arguments[] = {path.data(), nullptr};
-    EXPECT_EQ(::posix_spawn(&pid_, path.c_str(), &files, nullptr, arguments, environ), 0);
-    ::posix_spawn_file_actions_destroy(&files);
-    asking_ = std::make_unique<Asking>(std::move(ends.first));
-    ready_ = asking_->set_up();
-  }
-  ~OpenclProcess() { end(); }
-  void end() {
-    if (pid_ < 0) return;
-    ::kill(pid_, SIGKILL);
-    ::waitpid(std::exchange(pid_, -1), nullptr, 0);
-  }
-  Asking* operator->() { return asking_.get(); }
-  const Status& ready() const { return ready_; }
-
- private:
-  pid_t pid_ = -1;
-  std::unique_ptr<Asking> asking_;
-  Status ready_;
+  OpenclProcess() : RunnerProcess("lathe-opencl-runner") {}
 };
 
 TEST_F(OpenclTest, TheRunnerAnswersLikeTheOtherRunner) {

@@ -32,6 +32,7 @@ TEST(Protocol, AChangedMessageHasANewVersion) {
   EXPECT_EQ(told<Execute>(), "5 Execute 1 (" + border + " " + border + " i32 f64 bool)");
   EXPECT_EQ(told<Executed>(), "104 Executed 1 (f64*)");
   EXPECT_EQ(told<Error>(), "105 Error 2 (enum12 text text)");
+  EXPECT_EQ(told<Broken>(), "108 Broken 1 ((enum12 text text))");
   EXPECT_EQ(told<Crash>(), "106 Crash 1 (i32 i32 u64 i32 i64 name64)");
 }
 

@@ -30,7 +30,7 @@ Result<Message> answer_of(Channel& tuner, const Packet& packet, const std::vecto
   return tuner.receive();
 }
 
-TEST(Server, EndsWithoutAnAnswerWhereItsEngineIsBroken) {
+TEST(Server, EndsWhereItsEngineIsBroken) {
   auto ends = *make_pair_of_ends();
   std::thread thread([end = std::move(ends.second)]() mutable {
     Channel channel(std::move(end), Patience::kEndless);
@@ -52,7 +52,10 @@ TEST(Server, EndsWithoutAnAnswerWhereItsEngineIsBroken) {
   const auto first = answer_of(tuner, encode(Load{}), fds);
   ASSERT_TRUE(first);
   EXPECT_EQ(decode<Error>(*first)->message, "it broke");
-  EXPECT_EQ(answer_of(tuner, encode(Load{}), fds).error().kind, ErrorKind::kIo);
+  const auto last = answer_of(tuner, encode(Load{}), fds);
+  ASSERT_TRUE(last);
+  EXPECT_EQ(decode<Broken>(*last)->error.message, "it broke");
+  EXPECT_EQ(tuner.receive().error().kind, ErrorKind::kIo) << "it has ended";
   thread.join();
 }
 

@@ -109,6 +109,40 @@ TEST(Annotate, MakesNestedLoopsParallel) {
   }
 }
 
+// Also where all of them write the same value: to write an element twice at a time is a race.
+TEST(Annotate, RefusesIterationsThatWriteOneElementAlike) {
+  constexpr std::string_view kTwice =
+      "X: f32[5]; W: f32[7]; T[i] = X[i] * 2.0; Y[i,j] = T[i] + W[j]; Z[i] = T[i] - 1.0";
+  for (const ir::LoopKind kind : {ir::LoopKind::kParallel, ir::LoopKind::kThreadX}) {
+    const auto concurrent = [&](const char* loop) { return Annotate{.loop = loop, .kind = kind}; };
+    const ComputeAt at{"T", "Y.j"};
+    const Fuse fuse{{"Y.i", "Y.j"}, "f"};
+    EXPECT_EQ(refusal(kTwice, {at, concurrent("Y.j")}), R::kBreaksDependence);
+    EXPECT_EQ(refusal(kTwice, {at, fuse, concurrent("f")}), R::kBreaksDependence);
+    EXPECT_EQ(
+        refusal(kTwice, {at, fuse, Split{"f", std::int64_t{7}, "fo", "fi"}, concurrent("fi")}),
+        R::kBreaksDependence);
+    // Each element of T is of one iteration here.
+    after(kTwice, {at, concurrent("Y.i")});
+    after(kTwice, {at, fuse, Split{"f", std::int64_t{7}, "fo", "fi"}, concurrent("fo")});
+    after(kTwice, {fuse, concurrent("f")});
+  }
+}
+
+TEST(Annotate, KnowsIterationsThatWriteApart) {
+  const auto parallel = [](const char* loop) {
+    return Annotate{.loop = loop, .kind = ir::LoopKind::kParallel};
+  };
+  const Split rows{"C.i", std::int64_t{4}, "io", "ii"}, again{"ii", std::int64_t{3}, "a", "b"};
+  for (const char* loop : {"io", "a", "b"})
+    for (const auto& order : {Reorder{{"io", "a", "b"}}, Reorder{{"a", "b", "io"}},
+                              Reorder{{"b", "io", "a"}}, Reorder{{"b", "a", "io"}}})
+      after(kMatmul, {rows, again, order, parallel(loop)});
+  after(kMatmul, {Fuse{{"C.i", "C.j"}, "f"}, Split{"f", std::int64_t{11}, "fo", "fi"},
+                  Reorder{{"fi", "fo"}}, parallel("fi")});
+  after("X: f32[9, 6]; Y[i:5, j:3, p:2] = X[2*i, 2*j + p]", {parallel("Y.i"), parallel("Y.j")});
+}
+
 TEST(Annotate, Refusals) {
   const auto kind = [](const char* loop, ir::LoopKind k) {
     return Annotate{.loop = loop, .kind = k};

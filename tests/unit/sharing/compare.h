@@ -67,7 +67,7 @@ inline void add_run(CountedPhase& phase, const std::vector<interp::CountedPart>&
   }
 }
 
-inline void compare(const Kernel& told, const interp::CountedKernel& counted, int threads,
+inline void compare(const KernelWork& told, const interp::CountedKernel& counted, int threads,
                     const flat::Program& program, bool all_repeats) {
   EXPECT_TRUE(is(told.alone, counted.alone)) << flat::print(program);
   std::vector<CountedPhase> phases;

@@ -34,7 +34,7 @@ TEST(Sharing, OfRandomSchedulesIsTheCountOfAllIterations) {
     compare(*passed, {1, 3, 64, 1024}, target.as_cpu().vector_bits / 8);
     const auto told = sharing_of(*passed, 3);
     ASSERT_TRUE(told);
-    for (const Kernel& kernel : told->kernels) {
+    for (const KernelWork& kernel : told->kernels) {
       shared += !kernel.phases.empty();
       for (const Phase& phase : kernel.phases) copied += phase.repeats.copied_bytes > 0;
     }

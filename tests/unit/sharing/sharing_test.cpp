@@ -68,7 +68,7 @@ TEST(Sharing, RegionsInLoopsRunOftenAndTheCallerIsAlone) {
   const flat::Stmt loop = flat::for_loop(0, at(0), at(3), flat::region({adds, copies})),
                    first = flat::store(kY, at(0), flat::load(kX, at(0), kScalar));
   const Sharing sharing = of(program(16, 40, 8, 3, flat::seq({first, loop})), 2);
-  const Kernel& kernel = sharing.kernels[0];
+  const KernelWork& kernel = sharing.kernels[0];
   EXPECT_EQ(kernel.alone, (Work{0, 0, 8}));
   ASSERT_EQ(kernel.phases.size(), 2U);
   EXPECT_EQ(kernel.phases[0].runs, 3);

@@ -62,7 +62,7 @@ Config predicted(const Space& space, const Target& target, Rng& rng) {
   std::vector<Config> configs{space.default_config()};
   while (configs.size() < kScored) configs.push_back(space.random(rng));
   std::vector<double> scores(configs.size());
-  model::AnalyticScorer(space, model::machine_of(target, {})).score(configs, scores);
+  model::AnalyticScorer(space, model::core_of(target, {})).score(configs, scores);
   return configs[static_cast<std::size_t>(std::ranges::max_element(scores) - scores.begin())];
 }
 

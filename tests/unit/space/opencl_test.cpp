@@ -56,5 +56,20 @@ TEST(OpenClSpace, CookToomAlgorithmsInSeveralKernels) {
       EXPECT_GE(count, 1) << label;
 }
 
+TEST(OpenClSpace, OperandsThroughLocalMemory) {
+  const std::string texts[] = {
+      "A: f32[37,41]; B: f32[41,29]; C[i,j] = sum(k) A[i,k] * B[k,j]; D[i,j] = tanh(C[i,j])",
+      "A: f32[16,64]; B: f32[32,64]; C[i,j] = sum(k) A[i,k] * B[j,k]",
+      "A: f32[3,1,5]; B: f32[3,5,1]; C[b,i,j] = sum(k) A[b,i,k] * B[b,k,j]",
+      "X: f32[2,5,9,11]; const W: f32[13,5,3,3]; Y[n:2,o:13,y:9,x:11] = "
+      "sum(c,r,s) X[n,c,y+r-1,x+s-1 else 0] * W[o,c,r,s]; Z[n,o,y,x] = max(Y[n,o,y,x], 0)",
+      "X: f32[1,7,15,14]; const W: f32[6,7,3,2]; Y[n:1,o:6,y:7,x:7] = "
+      "sum(c,r,s) X[n,c,2*y+r,2*x+s else 0] * W[o,c,r,s]"};
+  for (const std::string& text : texts)
+    for (const auto& [label, count] :
+         check_choices(parsed(text), generic_opencl(), "stage", 12, 7))
+      EXPECT_GE(count, 1) << label;
+}
+
 }  // namespace
 }  // namespace lathe::space

@@ -29,16 +29,38 @@ bool may_alias(const flat::Buffer& a, const flat::Buffer& b);
 bool is_all(const llvm::Value* mask, bool value);
 
 constexpr int kZeroBytes = 64;
+constexpr double kShortReach = 0x1p31;  // numbers of 32 bits stay below
+// Numbers of address spaces of cards; processors have one, 0.
+constexpr unsigned kGlobalSpace = 1, kGroupSpace = 3;
+
+// What is asked of the machine that functions are emitted for.
+struct Machine {
+  std::string name;  // of the target
+  bool has_fma = false, has_f16 = false;
+  bool has_round = false;  // floor and ceil are instructions
+  // Of a vector register, which one instruction loads or stores under a mask. 0: no instruction
+  // does, so that each lane of its own is loaded or stored behind a branch.
+  int vector_bits = 0;
+  bool is_x86 = false;
+  int threads = 1;  // that share the work of regions
+  // A device whose kernels run on grids: indices have 32 bits where these suffice, accesses are
+  // known to be aligned, and the items of a group work together.
+  bool on_grid = false;
+  bool has_copies = false;                                      // asynchronous ones
+  std::vector<std::pair<std::string, std::string>> attributes;  // of its functions
+  int stack_align = 0;                                          // bytes; 0: any
+
+  int lanes(int element_bytes) const { return vector_bits / 8 / element_bytes; }
+};
+Machine machine_of(const CpuTarget& target, bool has_round);
 
 // What all functions of a module share.
 struct ModuleContext {
-  ModuleContext(llvm::LLVMContext& context, const flat::Program& program, const CpuTarget& target,
-                bool has_round);
+  ModuleContext(llvm::LLVMContext& context, const flat::Program& program, Machine machine);
 
   llvm::LLVMContext& context;
   const flat::Program& program;
-  const CpuTarget& target;
-  bool has_round;  // floor and ceil are instructions
+  Machine machine;
   std::unique_ptr<llvm::Module> module;
   std::vector<llvm::GlobalVariable*> literals;      // a buffer; null for other scopes
   std::vector<llvm::MDNode*> alias_scope, noalias;  // a buffer
@@ -69,7 +91,7 @@ Result<std::unique_ptr<llvm::Module>> emit_module(llvm::LLVMContext& context,
                                                   llvm::TargetMachine& machine,
                                                   const std::string& artifact);
 void emit_artifact(ModuleContext& m, const std::string& name, llvm::Constant* table,
-                   const llvm::MCSubtargetInfo& info);
+                   const llvm::MCSubtargetInfo& info, Isa isa);
 
 // The module of an artifact that carries an image instead of kernels; of the program, only the
 // borders count.
@@ -81,6 +103,8 @@ std::unique_ptr<llvm::Module> emit_carrier(llvm::LLVMContext& context, const fla
 struct Frame {
   llvm::Value *runtime, *tensors, *constants, *workspace, *workers;
   llvm::Value* worker_area;  // of this thread
+  // Of a grid's kernel, in place of all these: where a buffer begins, by code of the entry block.
+  std::function<llvm::Value*(llvm::IRBuilder<>& entry, int buffer)> place;
 };
 
 class FunctionEmitter {
@@ -94,6 +118,14 @@ class FunctionEmitter {
     vars_[var] = value;
     scopes_.define(value, 0);
   }
+  // The same of an index of a grid, 0 ... count - 1.
+  void set_index(int var, llvm::Value* value, std::int64_t count) {
+    set_var(var, value);
+    reaches_[var] = static_cast<double>(count);
+  }
+
+  // Buffers, by number, that nothing writes to while the function runs.
+  void set_unchanged(std::vector<char> unchanged) { unchanged_ = std::move(unchanged); }
 
   void emit(const flat::Stmt& stmt);
   // for (var = begin; var < end; ++var) body
@@ -113,12 +145,15 @@ class FunctionEmitter {
   void statement(const flat::Store& n);
   void statement(const flat::RegWrite& n);
   void statement(const flat::PrefetchAt& n);
-  // Of grids, which processors have not.
-  void statement(const flat::Barrier&) { m_.refuse("a barrier of a group"); }
-  void statement(const flat::AsyncCopy&) { m_.refuse("an asynchronous copy"); }
-  void statement(const flat::CommitCopies&) { m_.refuse("a batch of copies"); }
-  void statement(const flat::AwaitCopies&) { m_.refuse("a wait for copies"); }
-  void statement(const flat::Exchange&) { m_.refuse("an exchange among items"); }
+  // What the items of a group do together (nvptx/emit_group.cpp).
+  void statement(const flat::Barrier& n);
+  void statement(const flat::AsyncCopy& n);
+  void statement(const flat::CommitCopies& n);
+  void statement(const flat::AwaitCopies& n);
+  void statement(const flat::Exchange& n);
+  bool refused_off_grid(const char* what);
+  void touch_all();
+  Value* exchanged(Value* x, int lane_mask);
   void call_runtime(Value* phases, std::size_t count, Value* context);
   // `writes`: of a loop that is sure to run, the buffers that it writes to.
   void open(ScopeKind kind, llvm::Instruction* entry, std::optional<std::vector<int>> writes);
@@ -174,11 +209,28 @@ class FunctionEmitter {
   Value* load_before_loops(const flat::Node& e, const flat::Load& n);
   Value* divide_by_invariant(const flat::Binary& n, Value* x);
 
+  // Indices in 32 bits (emit_short.cpp).
+  double reach(const flat::Expr& e);
+  double reach_of(const flat::Node& e);
+  bool is_short(const flat::Expr& e);
+  Value* whole(Value* x, Dtype dtype);
+  void match(Dtype dtype, Value*& a, Value*& b, bool shortened);
+  std::int64_t multiple_of(const flat::Expr& e) const;
+  llvm::Align align_at(const Value* address, flat::Type type) const;
+
   // Memory (emit_memory.cpp).
+  struct Term {
+    Value* value;
+    std::int64_t bytes;     // that it is multiplied by
+    std::int64_t multiple;  // that the value is one of
+    double reach;           // that its size stays below
+  };
   struct Address {
-    std::vector<std::pair<Value*, std::int64_t>> terms;  // value times bytes
+    std::vector<Term> terms;
     std::int64_t displacement = 0;
   };
+  Value* offset_of(std::span<const Term> terms);
+  void remember_alignment(int buffer, const Address& address, const Value* at);
   void collect(const flat::Expr& index, std::int64_t scale, Address& out);
   Value* base(int buffer);
   Value* pointer(int buffer, const flat::Expr& index);
@@ -192,6 +244,9 @@ class FunctionEmitter {
   Value* from_memory(Value* x, flat::Type type);
   Value* to_memory(Value* x, flat::Type type);
   Value* scratch();  // where a masked-off lane may write
+  // What `make` emits runs where the condition, a scalar, is true; elsewhere its value is 0.
+  template <class Make>
+  Value* behind(Value* condition, Make&& make);
 
   // Masked accesses of vectors (emit_masked.cpp).
   int most_masked(Dtype dtype) const;
@@ -248,18 +303,23 @@ class FunctionEmitter {
   bool moving_ = false;  // what is computed now goes to the outermost scope possible
   Frame frame_{};
   std::unordered_map<int, Value*> vars_;
-  std::unordered_map<int, double> lets_;         // of variables that are no loop's: most_of()
+  std::unordered_map<int, double> lets_;             // of variables that are no loop's: most_of()
+  std::unordered_map<int, double> reaches_;          // of variables: reach()
+  std::unordered_map<int, std::int64_t> multiples_;  // of variables that are no loop's
+  std::unordered_map<const Value*, std::uint64_t> aligned_;  // of addresses: bytes
   std::unordered_map<int, flat::Expr> vectors_;  // what variables that are vectors stand for
   std::vector<Value*> regs_;                     // null: not written yet
   std::vector<Value*> bases_;                    // a buffer
   std::vector<std::uint64_t> versions_;          // a buffer: changes when its contents may have
   std::uint64_t version_ = 0;
+  std::vector<char> unchanged_;
   Value* scratch_ = nullptr;
   bool streams_ = false;      // it has stores that a fence must follow
   Value* columns_ = nullptr;  // where columns are on their way to or from rows
   // Values of shared nodes, within one statement. Holds the nodes, so that an address is not used
   // again.
   std::unordered_map<const flat::Node*, std::pair<flat::Expr, Value*>> memo_;
+  std::unordered_map<const flat::Node*, std::pair<flat::Expr, double>> known_reaches_;
 };
 
 // Operations of ValueKey, beside the numbers of unary and binary operators.
@@ -281,12 +341,31 @@ enum Operation {
   kWidenOperation,
   kNarrowOperation,
   kLowBitsOperation,
+  kOffsetOperation,
   kPowerOperation,  // of two, for a division
   kReciprocalOperation,
   kReduceOperation = 300,
 };
 
 // Implementation.
+template <class Make>
+llvm::Value* FunctionEmitter::behind(Value* condition, Make&& make) {
+  auto* inside = llvm::BasicBlock::Create(m_.context, "wanted", function_);
+  auto* after = llvm::BasicBlock::Create(m_.context, "any");
+  llvm::BasicBlock* before = b_.GetInsertBlock();
+  b_.CreateCondBr(condition, inside, after);
+  b_.SetInsertPoint(inside);
+  Value* x = make();
+  b_.CreateBr(after);
+  function_->insert(function_->end(), after);
+  b_.SetInsertPoint(after);
+  if (x == nullptr) return nullptr;
+  llvm::PHINode* out = b_.CreatePHI(x->getType(), 2);
+  out->addIncoming(llvm::Constant::getNullValue(x->getType()), before);
+  out->addIncoming(x, inside);
+  return out;
+}
+
 template <class Make>
 llvm::Value* FunctionEmitter::pure(int operation, const void* type,
                                    std::initializer_list<Value*> operands, bool movable,

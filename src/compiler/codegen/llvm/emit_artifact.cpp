@@ -59,7 +59,7 @@ class ArtifactEmitter {
     std::vector<llvm::Constant*> tensors;
     for (const auto* borders : {&m_.program.inputs, &m_.program.outputs})
       for (const Border& border : *borders) tensors.push_back(tensor(border));
-    return record({text(name_), module, array(tensors), number(m_.target.threads), number(cpu)});
+    return record({text(name_), module, array(tensors), number(m_.machine.threads), number(cpu)});
   }
   void functions() {
     llvm::Type *pointer = b_.getPtrTy(), *status = b_.getInt32Ty();
@@ -180,8 +180,8 @@ class ArtifactEmitter {
 };
 
 // The instructions that create() looks for.
-std::int64_t cpu_bits(const llvm::MCSubtargetInfo& info, const CpuTarget& target) {
-  if (target.isa != Isa::kX86) return 0;
+std::int64_t cpu_bits(const llvm::MCSubtargetInfo& info, Isa isa) {
+  if (isa != Isa::kX86) return 0;
   const auto bit = [&](const char* feature, std::int64_t value) {
     return info.checkFeatures(feature) ? value : 0;
   };
@@ -200,15 +200,15 @@ std::int64_t cpu_bits(const llvm::MCSubtargetInfo& info, const CpuTarget& target
 }  // namespace
 
 void emit_artifact(ModuleContext& m, const std::string& name, llvm::Constant* table,
-                   const llvm::MCSubtargetInfo& info) {
-  ArtifactEmitter(m, name).run(table, cpu_bits(info, m.target));
+                   const llvm::MCSubtargetInfo& info, Isa isa) {
+  ArtifactEmitter(m, name).run(table, cpu_bits(info, isa));
 }
 
 std::unique_ptr<llvm::Module> emit_carrier(llvm::LLVMContext& context, const flat::Program& program,
                                            const CpuTarget& target, llvm::TargetMachine& machine,
                                            const std::string& artifact,
                                            const opencl::Image& image) {
-  ModuleContext m(context, program, target, true);
+  ModuleContext m(context, program, machine_of(target, true));
   m.module->setTargetTriple(triple_of(target.isa));
   m.module->setDataLayout(machine.createDataLayout());
   m.module->setPICLevel(llvm::PICLevel::SmallPIC);

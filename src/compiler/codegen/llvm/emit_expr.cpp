@@ -52,6 +52,8 @@ llvm::Value* divide(llvm::IRBuilder<>& b, llvm::Value* x, llvm::Value* y) {
 }  // namespace
 
 llvm::Value* FunctionEmitter::value(const Expr& e) {
+  if (is_short(e))
+    if (const auto constant = as_int(e)) return b_.getInt32(static_cast<std::uint32_t>(*constant));
   if (const auto known = memo_.find(e.get()); known != memo_.end()) return known->second.second;
   llvm::Value* out = std::visit([&](const auto& n) { return expression(*e, n); }, e->value);
   if (e.use_count() > 1) memo_.emplace(e.get(), std::pair(e, out));
@@ -92,7 +94,7 @@ llvm::Value* FunctionEmitter::splat(llvm::Value* x, int lanes) {
 
 llvm::Value* FunctionEmitter::expression(const Node& e, const Reduce& n) {
   const Dtype dtype = e.type.dtype;
-  llvm::Value* all = widen(value(n.x), dtype);
+  llvm::Value* all = whole(widen(value(n.x), dtype), dtype);
   const auto half = [&](llvm::Value* x, int first, int count) {
     std::vector<int> which(static_cast<std::size_t>(count));
     std::iota(which.begin(), which.end(), first);
@@ -113,18 +115,19 @@ llvm::Value* FunctionEmitter::expression(const Node& e, const Reduce& n) {
 
 llvm::Value* FunctionEmitter::expression(const Node& e, const Select& n) {
   llvm::Value *c = value(n.condition), *t = value(n.then), *o = value(n.otherwise);
+  match(e.type.dtype, t, o, true);
   return pure(kSelectOperation, nullptr, {c, t, o}, moving_ || !is_float(e.type.dtype),
               [&] { return b_.CreateSelect(c, t, o); });
 }
 
 llvm::Value* FunctionEmitter::expression(const Node& e, const Fma& n) {
   const Dtype dtype = e.type.dtype;
-  llvm::Value *a = widen(value(n.a), dtype), *b = widen(value(n.b), dtype),
-              *c = widen(value(n.c), dtype);
+  const auto operand = [&](const Expr& x) { return whole(widen(value(x), dtype), dtype); };
+  llvm::Value *a = operand(n.a), *b = operand(n.b), *c = operand(n.c);
   const bool integer = !is_float(dtype);
   llvm::Value* out = pure(kFmaOperation, nullptr, {a, b, c}, moving_ || integer, [&] {
     if (integer) return b_.CreateAdd(b_.CreateMul(a, b), c);
-    if (!m_.target.has_fma) return b_.CreateFAdd(b_.CreateFMul(a, b), c);
+    if (!m_.machine.has_fma) return b_.CreateFAdd(b_.CreateFMul(a, b), c);
     return static_cast<llvm::Value*>(
         b_.CreateIntrinsic(llvm::Intrinsic::fma, {a->getType()}, {a, b, c}));
   });
@@ -133,7 +136,7 @@ llvm::Value* FunctionEmitter::expression(const Node& e, const Fma& n) {
 
 llvm::Value* FunctionEmitter::expression(const Node&, const Unary& n) {
   const Dtype dtype = n.x->type.dtype;
-  llvm::Value* x = widen(value(n.x), dtype);
+  llvm::Value* x = whole(widen(value(n.x), dtype), dtype);
   const bool integer = !is_float(dtype);
   const bool movable = moving_ || integer;
   llvm::Value* out =
@@ -161,9 +164,11 @@ llvm::Value* FunctionEmitter::float_unary(UnaryOp op, llvm::Value* x) {
       return b_.CreateFDiv(llvm::ConstantFP::get(x->getType(), 1.0),
                            intrinsic(llvm::Intrinsic::sqrt));
     case UnaryOp::kFloor:
-      return m_.has_round ? intrinsic(llvm::Intrinsic::floor) : round_without_hardware(x, false);
+      return m_.machine.has_round ? intrinsic(llvm::Intrinsic::floor)
+                                  : round_without_hardware(x, false);
     case UnaryOp::kCeil:
-      return m_.has_round ? intrinsic(llvm::Intrinsic::ceil) : round_without_hardware(x, true);
+      return m_.machine.has_round ? intrinsic(llvm::Intrinsic::ceil)
+                                  : round_without_hardware(x, true);
     case UnaryOp::kExp:
     case UnaryOp::kLog:
     case UnaryOp::kTanh:
@@ -200,6 +205,7 @@ llvm::Value* FunctionEmitter::expression(const Node& e, const Binary& n) {
   if (is_float(dtype) && n.op == BinaryOp::kDiv && e.type.lanes > 1)
     if (llvm::Value* quotient = divide_by_invariant(n, a)) return quotient;
   llvm::Value* b = value(n.b);
+  match(dtype, a, b, yields_bool(n.op) || (m_.machine.on_grid && reach_of(e) < kShortReach));
   if (!is_float(dtype))
     return pure(kBinaryOperation + static_cast<int>(n.op), is_unsigned(dtype) ? this : nullptr,
                 {a, b}, !may_trap(n.op, b), [&] { return int_binary(n.op, dtype, a, b); });
@@ -279,7 +285,7 @@ llvm::Value* FunctionEmitter::int_binary(BinaryOp op, Dtype dtype, llvm::Value* 
 }
 
 llvm::Value* FunctionEmitter::expression(const Node& e, const Bitcast& n) {
-  llvm::Value* x = value(n.x);
+  llvm::Value* x = whole(value(n.x), n.x->type.dtype);
   llvm::Type* type = m_.type(e.type);
   if (x->getType() == type) return x;
   return pure(kBitcastOperation, type, {x}, false, [&] {
@@ -344,7 +350,7 @@ llvm::Value* FunctionEmitter::narrow(llvm::Value* x, Dtype dtype) {
       kNarrowOperation, nullptr, {x}, false,
       [&]() -> llvm::Value* {
         if (dtype == Dtype::kBF16) return narrow_bf16(b_, x);
-        if (!m_.target.has_f16c) return narrow_f16(b_, x);
+        if (!m_.machine.has_f16) return narrow_f16(b_, x);
         return b_.CreateFPTrunc(x, with_lanes(b_.getHalfTy(), x->getType()));
       },
       static_cast<std::uint64_t>(dtype));

@@ -47,7 +47,7 @@ Expr FunctionEmitter::lanes_of(const Expr& e, int first, int count) const {
 
 // Lanes of a register.
 int FunctionEmitter::most_masked(Dtype dtype) const {
-  return std::max(1, m_.target.lanes(static_cast<int>(size_of(dtype))));
+  return std::max(1, m_.machine.lanes(static_cast<int>(size_of(dtype))));
 }
 
 // Every masked access of a vector is made by one of these two.
@@ -65,8 +65,8 @@ llvm::Instruction* FunctionEmitter::masked_store(Value* x, Value* address, llvm:
 
 void FunctionEmitter::check_width(llvm::Type* memory) const {
   const auto bits = static_cast<int>(memory->getPrimitiveSizeInBits().getFixedValue());
-  LATHE_CHECK(bits <= m_.target.vector_bits, "a masked access has {} bits, a register of {} {}",
-              bits, m_.target.text(), m_.target.vector_bits);
+  LATHE_CHECK(bits <= m_.machine.vector_bits, "a masked access has {} bits, a register of {} {}",
+              bits, m_.machine.name, m_.machine.vector_bits);
 }
 
 llvm::Value* FunctionEmitter::lanes(Value* x, int first, int count) {
@@ -86,7 +86,7 @@ llvm::Value* FunctionEmitter::with_lanes_of(Value* whole, Value* x, int first) {
   const auto all =
       static_cast<int>(llvm::cast<llvm::FixedVectorType>(whole->getType())->getNumElements());
   const auto bits = static_cast<int>(part->getPrimitiveSizeInBits().getFixedValue());
-  if (all % count == 0 && bits == m_.target.vector_bits)
+  if (all % count == 0 && bits == m_.machine.vector_bits)
     return b_.CreateInsertVector(whole->getType(), whole, x, b_.getInt64(at));
   std::vector<int> widened(static_cast<std::size_t>(all), llvm::PoisonMaskElem), chosen(widened);
   std::iota(widened.begin(), widened.begin() + count, 0);
@@ -114,7 +114,7 @@ llvm::Value* FunctionEmitter::load_in_parts(const Node& e, const Load& n) {
 
 void FunctionEmitter::store_in_parts(const Store& n) {
   const int all = n.value->type.lanes, part = most_masked(n.value->type.dtype);
-  Value* stored = to_memory(value(n.value), n.value->type);
+  Value* stored = to_memory(whole(value(n.value), n.value->type.dtype), n.value->type);
   if (!lanes_of(n.mask, 0, part))
     return scatter(Store{n.buffer, ramp(n.index, 1, all), n.value, n.mask}, stored, value(n.mask));
   for (int first = 0; first < all; first += part) {

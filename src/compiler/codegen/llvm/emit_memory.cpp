@@ -9,10 +9,6 @@ using namespace flat;
 
 namespace {
 
-llvm::Align element_align(Dtype dtype) {
-  return llvm::Align(static_cast<std::uint64_t>(size_of(dtype)));
-}
-
 // One lane of an index as a scalar expression; null where only the computed vector knows.
 Expr lane_of(const Expr& e, int lane) {
   if (e->type.lanes == 1) return e;
@@ -30,6 +26,11 @@ Expr lane_of(const Expr& e, int lane) {
 llvm::Value* FunctionEmitter::base(int buffer) {
   llvm::Value*& known = bases_[static_cast<std::size_t>(buffer)];
   if (known) return known;
+  if (frame_.place) {
+    known = frame_.place(entry_, buffer);
+    scopes_.define(known, 0);
+    return known;
+  }
   const Buffer& b = m_.program.buffers[static_cast<std::size_t>(buffer)];
   const auto at = [&](llvm::Value* area, std::int64_t offset = 0) {
     return entry_.CreateGEP(entry_.getInt8Ty(), area,
@@ -73,15 +74,16 @@ void FunctionEmitter::collect(const Expr& index, std::int64_t scale, Address& ou
       if (const auto factor = as_int(n->b)) return collect(n->a, scale * *factor, out);
   }
   llvm::Value* term = value(index);
-  if (!term->getType()->isIntegerTy(64)) term = b_.CreateSExt(term, b_.getInt64Ty());
-  const auto known = std::ranges::find(out.terms, term, &std::pair<Value*, std::int64_t>::first);
-  if (known != out.terms.end()) known->second += scale;
-  else out.terms.emplace_back(term, scale);
+  if (!m_.machine.on_grid) term = whole(term, Dtype::kI64);
+  const auto known = std::ranges::find(out.terms, term, &Term::value);
+  if (known != out.terms.end()) known->bytes += scale;
+  else out.terms.push_back({term, scale, multiple_of(index), reach(index)});
 }
 
 llvm::Value* FunctionEmitter::scaled(llvm::Value* term, std::int64_t scale) {
   if (scale == 1) return term;
-  llvm::Value* factor = b_.getInt64(static_cast<std::uint64_t>(scale));
+  llvm::Value* factor =
+      llvm::ConstantInt::get(term->getType(), static_cast<std::uint64_t>(scale), true);
   return pure(kScaleOperation, nullptr, {term, factor}, true,
               [&] { return b_.CreateMul(term, factor, "", false, true); });
 }
@@ -91,26 +93,32 @@ llvm::Value* FunctionEmitter::scaled(llvm::Value* term, std::int64_t scale) {
 llvm::Value* FunctionEmitter::pointer(int buffer, const Expr& index) {
   Address address;
   collect(index, size_of(m_.program.buffers[static_cast<std::size_t>(buffer)].dtype), address);
-  std::erase_if(address.terms, [](const auto& term) { return term.second == 0; });
-  std::ranges::stable_sort(address.terms, {},
-                           [&](const auto& term) { return scopes_.depth_of(term.first); });
+  std::erase_if(address.terms, [](const Term& term) { return term.bytes == 0; });
+  const auto depth = [&](const Term& term) { return scopes_.depth_of(term.value); };
+  std::ranges::stable_sort(address.terms, {}, depth);
   llvm::Value* at = base(buffer);
-  for (const auto& [term, scale] : address.terms) {
-    llvm::Value* offset = scaled(term, scale);
+  const auto all = std::span(std::as_const(address.terms));
+  for (std::size_t begin = 0, end = 1; begin < all.size(); begin = end++) {
+    // Those of one loop are added first where that is shorter.
+    while (m_.machine.on_grid && end < all.size() && depth(all[end]) == depth(all[begin])) ++end;
+    llvm::Value* offset = offset_of(all.subspan(begin, end - begin));
     at = pure(kPointerOperation, nullptr, {at, offset}, true,
               [&] { return b_.CreateGEP(b_.getInt8Ty(), at, offset); });
   }
-  if (address.displacement == 0) return at;
-  llvm::Value* last = b_.getInt64(static_cast<std::uint64_t>(address.displacement));
-  return pure(kPointerOperation, nullptr, {at, last}, false,
+  if (address.displacement != 0) {
+    llvm::Value* last = b_.getInt64(static_cast<std::uint64_t>(address.displacement));
+    at = pure(kPointerOperation, nullptr, {at, last}, false,
               [&] { return b_.CreateGEP(b_.getInt8Ty(), at, last); });
+  }
+  remember_alignment(buffer, address, at);
+  return at;
 }
 
 llvm::Value* FunctionEmitter::lane_pointer(int buffer, const Expr& index, int lane) {
   if (const Expr scalar = lane_of(index, lane)) return pointer(buffer, scalar);
   llvm::Value* all = value(index);
   llvm::Value* element = b_.CreateExtractElement(all, static_cast<std::uint64_t>(lane));
-  if (!element->getType()->isIntegerTy(64)) element = b_.CreateSExt(element, b_.getInt64Ty());
+  element = whole(element, Dtype::kI64);
   llvm::Value* offset =
       scaled(element, size_of(m_.program.buffers[static_cast<std::size_t>(buffer)].dtype));
   return b_.CreateGEP(b_.getInt8Ty(), base(buffer), offset);
@@ -127,6 +135,8 @@ llvm::Value* FunctionEmitter::to_memory(llvm::Value* x, Type type) {
 
 void FunctionEmitter::tag(llvm::Instruction* access, int buffer) {
   const auto at = static_cast<std::size_t>(buffer);
+  if (llvm::isa<llvm::LoadInst>(access) && at < unchanged_.size() && unchanged_[at] != 0)
+    access->setMetadata(llvm::LLVMContext::MD_invariant_load, llvm::MDNode::get(m_.context, {}));
   access->setMetadata(llvm::LLVMContext::MD_alias_scope, m_.alias_scope[at]);
   if (m_.noalias[at]) access->setMetadata(llvm::LLVMContext::MD_noalias, m_.noalias[at]);
 }
@@ -141,8 +151,10 @@ llvm::Value* FunctionEmitter::scratch() {
 
 llvm::Value* FunctionEmitter::load_at(int buffer, llvm::Value* address, Type type,
                                       llvm::Value* mask) {
+  if (mask && m_.machine.on_grid)
+    return behind(mask, [&] { return load_at(buffer, address, type, nullptr); });
   llvm::Type* memory = m_.memory_type(type);
-  const llvm::Align align = element_align(type.dtype);
+  const llvm::Align align = align_at(address, type);
   llvm::Instruction* access = nullptr;
   if (mask && type.lanes > 1) {
     access = masked_load(memory, address, align, mask);
@@ -157,7 +169,14 @@ llvm::Value* FunctionEmitter::load_at(int buffer, llvm::Value* address, Type typ
 // `x` as memory has it.
 void FunctionEmitter::store_at(int buffer, llvm::Value* address, llvm::Value* x, Type type,
                                llvm::Value* mask) {
-  const llvm::Align align = element_align(type.dtype);
+  if (mask && m_.machine.on_grid) {
+    behind(mask, [&]() -> Value* {
+      store_at(buffer, address, x, type, nullptr);
+      return nullptr;
+    });
+    return;
+  }
+  const llvm::Align align = align_at(address, type);
   llvm::Instruction* access = nullptr;
   if (mask && type.lanes > 1) {
     access = masked_store(x, address, align, mask);
@@ -170,21 +189,23 @@ void FunctionEmitter::store_at(int buffer, llvm::Value* address, llvm::Value* x,
 
 llvm::Value* FunctionEmitter::expression(const Node& e, const Load& n) {
   if (moving_ && !n.mask && e.type.lanes == 1) return load_before_loops(e, n);
+  const auto* alike = n.mask ? std::get_if<Broadcast>(&n.mask->value) : nullptr;
+  const bool at_once = alike != nullptr && m_.machine.on_grid && n.index->type.lanes == 1;
   const bool in_parts =
       n.mask && n.index->type.lanes == 1 && e.type.lanes > most_masked(e.type.dtype);
-  if (in_parts) return load_in_parts(e, n);
-  llvm::Value* mask = n.mask ? value(n.mask) : nullptr;
+  if (in_parts && !at_once) return load_in_parts(e, n);
+  llvm::Value* mask = n.mask ? value(at_once ? alike->x : n.mask) : nullptr;
   if (is_all(mask, false)) return llvm::Constant::getNullValue(m_.type(e.type));
   if (is_all(mask, true)) mask = nullptr;
   if (n.index->type.lanes > 1) return gather(e, n, mask);
   llvm::Value* address = pointer(n.buffer, n.index);
-  if (mask && e.type.lanes > 1 && e.type.lanes * size_of(e.type.dtype) <= kZeroBytes)
-    if (const auto* all = std::get_if<Broadcast>(&n.mask->value)) {
-      llvm::Value* condition = value(all->x);
-      address = pure(kChoiceOperation, nullptr, {condition, address}, false,
-                     [&] { return b_.CreateSelect(condition, address, m_.zeros()); });
-      mask = nullptr;
-    }
+  if (mask && !at_once && alike != nullptr && e.type.lanes > 1 &&
+      e.type.lanes * size_of(e.type.dtype) <= kZeroBytes) {
+    llvm::Value* condition = value(alike->x);
+    address = pure(kChoiceOperation, nullptr, {condition, address}, false,
+                   [&] { return b_.CreateSelect(condition, address, m_.zeros()); });
+    mask = nullptr;
+  }
   const auto make = [&] { return load_at(n.buffer, address, e.type, mask); };
   const std::uint64_t version = versions_[static_cast<std::size_t>(n.buffer)];
   llvm::Type* type = m_.type(e.type);
@@ -251,14 +272,16 @@ void FunctionEmitter::scatter(const Store& n, llvm::Value* stored, llvm::Value* 
 
 void FunctionEmitter::statement(const Store& n) {
   const Type type = n.value->type;
-  if (n.mask && n.index->type.lanes == 1 && type.lanes > most_masked(type.dtype)) {
+  const auto* alike = n.mask ? std::get_if<Broadcast>(&n.mask->value) : nullptr;
+  const bool at_once = alike != nullptr && m_.machine.on_grid && n.index->type.lanes == 1;
+  if (n.mask && n.index->type.lanes == 1 && type.lanes > most_masked(type.dtype) && !at_once) {
     store_in_parts(n);
     return touch({n.buffer});
   }
-  llvm::Value* mask = n.mask ? value(n.mask) : nullptr;
+  llvm::Value* mask = n.mask ? value(at_once ? alike->x : n.mask) : nullptr;
   if (is_all(mask, false)) return;
   if (is_all(mask, true)) mask = nullptr;
-  llvm::Value* stored = to_memory(value(n.value), type);
+  llvm::Value* stored = to_memory(whole(value(n.value), type.dtype), type);
   if (n.index->type.lanes > 1) scatter(n, stored, mask);
   else store_at(n.buffer, pointer(n.buffer, n.index), stored, type, mask);
   touch({n.buffer});

@@ -33,21 +33,23 @@ bool may_alias(const Buffer& a, const Buffer& b) {
 namespace {
 
 llvm::GlobalVariable* constant_bytes(llvm::Module& module, llvm::ArrayRef<std::uint8_t> bytes,
-                                     const std::string& name) {
+                                     const std::string& name, unsigned space) {
   llvm::Constant* data = llvm::ConstantDataArray::get(module.getContext(), bytes);
-  auto* global = new llvm::GlobalVariable(module, data->getType(), true,
-                                          llvm::GlobalValue::PrivateLinkage, data, name);
+  auto* global =
+      new llvm::GlobalVariable(module, data->getType(), true, llvm::GlobalValue::PrivateLinkage,
+                               data, name, nullptr, llvm::GlobalValue::NotThreadLocal, space);
   global->setAlignment(llvm::Align(kTensorAlign));
   global->setUnnamedAddr(llvm::GlobalValue::UnnamedAddr::Global);
   return global;
 }
 
-llvm::GlobalVariable* literal(llvm::Module& module, const Buffer& buffer) {
+// `space`: the number of the memory it lies in.
+llvm::GlobalVariable* literal(llvm::Module& module, const Buffer& buffer, unsigned space) {
   const auto size = static_cast<std::size_t>(size_of(buffer.dtype));
   std::vector<std::uint8_t> bytes(static_cast<std::size_t>(buffer.size) * size);
   for (std::size_t i = 0; i < buffer.literal.size(); ++i)
     store_element(buffer.dtype, bytes.data() + i * size, buffer.literal[i]);
-  return constant_bytes(module, bytes, "literal." + buffer.name);
+  return constant_bytes(module, bytes, "literal." + buffer.name, space);
 }
 
 llvm::Function* entry_function(ModuleContext& m, const std::string& name) {
@@ -61,7 +63,7 @@ llvm::Function* emit_kernel(ModuleContext& m, const Kernel& kernel) {
   llvm::Function* function = entry_function(m, "lathe.kernel." + kernel.name);
   FunctionEmitter emitter(m, function);
   const auto arg = [&](unsigned i) { return function->getArg(i); };
-  emitter.set_frame({arg(0), arg(1), arg(2), arg(3), arg(4), arg(4)});
+  emitter.set_frame({arg(0), arg(1), arg(2), arg(3), arg(4), arg(4), {}});
   if (!kernel.grid.axes().empty() && !m.error)
     m.error = Error{ErrorKind::kUnsupported,
                     fmt::format("kernel {} runs on a grid, which processors have not; bind no "
@@ -122,11 +124,30 @@ std::int64_t shared_offset(const Program& program) {
   return (program.global_bytes + kAlign - 1) / kAlign * kAlign;
 }
 
-ModuleContext::ModuleContext(llvm::LLVMContext& c, const Program& p, const CpuTarget& t, bool round)
+Machine machine_of(const CpuTarget& target, bool has_round) {
+  Machine machine{.name = target.text(),
+                  .has_fma = target.has_fma,
+                  .has_f16 = target.has_f16c,
+                  .has_round = has_round,
+                  .vector_bits = target.vector_bits,
+                  .is_x86 = target.isa == Isa::kX86,
+                  .threads = target.threads};
+  machine.attributes = {{"target-cpu", target.mcpu},
+                        {"target-features", feature_text(target)},
+                        {"frame-pointer", "none"}};
+  // LLVM cannot align the stack once it finds that it has to spill vectors: a spill across two
+  // lines of the cache takes twice the time, so the same program had two speeds by where the stack
+  // began.
+  if (target.vector_bits > 128) machine.stack_align = target.vector_bits / 8;
+  // Several cpus with AVX-512 prefer 256 bits, which would split every vector operation in two.
+  if (target.vector_bits == 512) machine.attributes.emplace_back("prefer-vector-width", "512");
+  return machine;
+}
+
+ModuleContext::ModuleContext(llvm::LLVMContext& c, const Program& p, Machine of)
     : context(c),
       program(p),
-      target(t),
-      has_round(round),
+      machine(std::move(of)),
       module(std::make_unique<llvm::Module>("lathe", c)),
       decides_by_quotients(codegen::decides_by_quotients(p)) {
   llvm::MDBuilder md(context);
@@ -134,7 +155,9 @@ ModuleContext::ModuleContext(llvm::LLVMContext& c, const Program& p, const CpuTa
   std::vector<llvm::Metadata*> scopes;
   for (const Buffer& buffer : program.buffers) {
     scopes.push_back(md.createAnonymousAliasScope(domain, buffer.name));
-    literals.push_back(buffer.scope == Scope::kLiteral ? literal(*module, buffer) : nullptr);
+    literals.push_back(buffer.scope == Scope::kLiteral
+                           ? literal(*module, buffer, machine.on_grid ? kGlobalSpace : 0)
+                           : nullptr);
   }
   for (std::size_t i = 0; i < scopes.size(); ++i) {
     std::vector<llvm::Metadata*> others;
@@ -157,7 +180,7 @@ llvm::Type* ModuleContext::type(Type t) const {
       case Dtype::kF32: return llvm::Type::getFloatTy(context);
       case Dtype::kF64: return llvm::Type::getDoubleTy(context);
       case Dtype::kF16:
-        return target.has_f16c ? llvm::Type::getHalfTy(context) : llvm::Type::getInt16Ty(context);
+        return machine.has_f16 ? llvm::Type::getHalfTy(context) : llvm::Type::getInt16Ty(context);
       case Dtype::kBF16: return llvm::Type::getInt16Ty(context);
       case Dtype::kI8:
       case Dtype::kU8: return llvm::Type::getInt8Ty(context);
@@ -174,24 +197,17 @@ llvm::Type* ModuleContext::type(Type t) const {
 llvm::Function* ModuleContext::function(llvm::FunctionType* type, const std::string& name) {
   auto* function = llvm::Function::Create(type, llvm::GlobalValue::InternalLinkage, name, *module);
   function->setDoesNotThrow();
-  function->addFnAttr("target-cpu", target.mcpu);
-  function->addFnAttr("target-features", feature_text(target));
   function->addFnAttr("no-builtins");
-  function->addFnAttr("frame-pointer", "none");
-  // LLVM cannot align the stack once it finds that it has to spill vectors: a spill across two
-  // lines of the cache takes twice the time, so the same program had two speeds by where the stack
-  // began.
-  if (target.vector_bits > 128)
+  for (const auto& [attribute, value] : machine.attributes) function->addFnAttr(attribute, value);
+  if (machine.stack_align > 0)
     function->addFnAttr(llvm::Attribute::getWithStackAlignment(
-        context, llvm::Align(static_cast<std::uint64_t>(target.vector_bits) / 8)));
-  // Several cpus with AVX-512 prefer 256 bits, which would split every vector operation in two.
-  if (target.vector_bits == 512) function->addFnAttr("prefer-vector-width", "512");
+        context, llvm::Align(static_cast<std::uint64_t>(machine.stack_align))));
   return function;
 }
 
 llvm::Value* ModuleContext::zeros() {
   const std::vector<std::uint8_t> bytes(kZeroBytes, 0);
-  if (!zeros_) zeros_ = constant_bytes(*module, bytes, "zeros");
+  if (!zeros_) zeros_ = constant_bytes(*module, bytes, "zeros", 0);
   return zeros_;
 }
 
@@ -207,7 +223,7 @@ Result<std::unique_ptr<llvm::Module>> emit_module(llvm::LLVMContext& context,
                                                   llvm::TargetMachine& machine,
                                                   const std::string& artifact) {
   LATHE_CHECK(target.vector_bits > 0, "the target \"{}\" is not resolved", target.text());
-  ModuleContext m(context, program, target, has_round_instruction(machine, target.isa));
+  ModuleContext m(context, program, machine_of(target, has_round_instruction(machine, target.isa)));
   m.module->setTargetTriple(triple_of(target.isa));
   m.module->setDataLayout(machine.createDataLayout());
   m.module->setPICLevel(llvm::PICLevel::SmallPIC);
@@ -216,7 +232,8 @@ Result<std::unique_ptr<llvm::Module>> emit_module(llvm::LLVMContext& context,
   llvm::Function* prepare = emit_sequence(m, "lathe_prepare", program.prepare, kernels);
   llvm::Function* run = emit_sequence(m, "lathe_run", program.run, kernels);
   llvm::Constant* table = emit_table(m, prepare, run, artifact.empty());
-  if (!artifact.empty()) emit_artifact(m, artifact, table, *machine.getMCSubtargetInfo());
+  if (!artifact.empty())
+    emit_artifact(m, artifact, table, *machine.getMCSubtargetInfo(), target.isa);
   if (m.error) return std::unexpected(*m.error);
   return std::move(m.module);
 }

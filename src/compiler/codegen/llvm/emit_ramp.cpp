@@ -50,7 +50,9 @@ double FunctionEmitter::most_of(const Expr& e) const {
 // that was written out, share a vector.
 llvm::Value* FunctionEmitter::expression(const Node& e, const Ramp& n) {
   const auto [base, offset] = apart_from_constant(n.base);
-  llvm::Value* first = splat(value(base), e.type.lanes);
+  llvm::Value* scalar = value(base);
+  if (m_.machine.on_grid && reach_of(e) >= kShortReach) scalar = whole(scalar, e.type.dtype);
+  llvm::Value* first = splat(scalar, e.type.lanes);
   llvm::Type* element = first->getType()->getScalarType();
   const auto number = [&](std::uint64_t value) {
     return llvm::ConstantInt::get(element, value, true);

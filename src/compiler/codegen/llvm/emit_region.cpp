@@ -46,7 +46,7 @@ void emit_phase(ModuleContext& m, llvm::Function* function, const For& phase, st
     return b.CreateLoad(context.type->getElementType(i),
                         b.CreateStructGEP(context.type, function->getArg(0), i));
   };
-  Frame frame{member(0), member(1), member(2), member(3), member(4), nullptr};
+  Frame frame{member(0), member(1), member(2), member(3), member(4), nullptr, {}};
   llvm::Value* offset = b.CreateMul(function->getArg(3),
                                     b.getInt64(static_cast<std::uint64_t>(m.program.thread_bytes)));
   frame.worker_area = b.CreateGEP(b.getInt8Ty(), frame.workers, offset);
@@ -67,7 +67,7 @@ void FunctionEmitter::statement(const Region& n) {
     begins.push_back(value(phase.begin));
     ends.push_back(value(phase.end));
   }
-  if (m_.target.threads == 1) {
+  if (m_.machine.threads == 1) {
     for (std::size_t i = 0; i < n.phases.size(); ++i)
       loop(n.phases[i].var, begins[i], ends[i], provably_below(n.phases[i].begin, n.phases[i].end),
            n.phases[i].body);

@@ -54,7 +54,7 @@ llvm::Value* FunctionEmitter::scale_by_power(llvm::Value* x, llvm::Value* power)
   llvm::Value* out = llvm::PoisonValue::get(type);
   for (int first = 0; first < all;) {
     const int left = all - first;
-    int lanes = std::min(kWidest, m_.target.vector_bits) / element;
+    int lanes = std::min(kWidest, m_.machine.vector_bits) / element;
     while (lanes > kSmallest / element && lanes / 2 >= left) lanes /= 2;
     const int count = std::min(lanes, left);
     const std::vector<int> piece = places(first, count, lanes);

@@ -76,14 +76,17 @@ void FunctionEmitter::statement(const Seq& n) {
 void FunctionEmitter::statement(const Let& n) {
   vars_[n.var] = value(n.value);
   lets_[n.var] = most_of(n.value);
+  reaches_[n.var] = reach(n.value);
+  multiples_[n.var] = multiple_of(n.value);
   if (n.value->type.lanes > 1) vectors_[n.var] = n.value;
 }
 
 void FunctionEmitter::statement(const RegWrite& n) {
-  regs_[static_cast<std::size_t>(n.reg)] = value(n.value);
+  regs_[static_cast<std::size_t>(n.reg)] = whole(value(n.value), n.value->type.dtype);
 }
 
 void FunctionEmitter::statement(const PrefetchAt& n) {
+  if (m_.machine.on_grid) return;  // other warps work meanwhile
   llvm::Value* address = pointer(n.buffer, n.index);
   constexpr int kRead = 0, kAllLevels = 3, kData = 1;
   b_.CreateIntrinsic(llvm::Intrinsic::prefetch, {address->getType()},
@@ -117,8 +120,10 @@ bool FunctionEmitter::provably_below(const Expr& begin, const Expr& end) const {
 }
 
 void FunctionEmitter::statement(const For& n) {
-  llvm::Value* begin = value(n.begin);
-  loop(n.var, begin, value(n.end), provably_below(n.begin, n.end), n.body);
+  llvm::Value *begin = value(n.begin), *end = value(n.end);
+  match(Dtype::kI64, begin, end, true);
+  reaches_[n.var] = std::max(reach(n.begin), reach(n.end));
+  loop(n.var, begin, end, provably_below(n.begin, n.end), n.body);
 }
 
 void FunctionEmitter::loop(int var, llvm::Value* begin, llvm::Value* end, bool never_empty,
@@ -147,7 +152,7 @@ void FunctionEmitter::loop(int var, llvm::Value* begin, llvm::Value* end, bool n
     scopes_.define(node, scopes_.current());
     return node;
   };
-  llvm::PHINode* index = phi(b_.getInt64Ty(), begin);
+  llvm::PHINode* index = phi(begin->getType(), begin);
   std::vector<llvm::PHINode*> carried;
   std::vector<llvm::Value*> initial;
   for (const int reg : written.regs) {
@@ -158,7 +163,8 @@ void FunctionEmitter::loop(int var, llvm::Value* begin, llvm::Value* end, bool n
   vars_[var] = index;
   emit(body);
 
-  llvm::Value* next = b_.CreateAdd(index, b_.getInt64(1), "", false, true);
+  llvm::Value* one = llvm::ConstantInt::get(index->getType(), 1);
+  llvm::Value* next = b_.CreateAdd(index, one, "", false, true);
   BasicBlock* latch = b_.GetInsertBlock();
   b_.CreateCondBr(b_.CreateICmpSLT(next, end), inside, after);
   index->addIncoming(next, latch);

@@ -34,8 +34,8 @@ bool loads_from(const Program& program, const Expr& e, const Buffer& target) {
 std::int64_t FunctionEmitter::streamed_bytes(Type type) const {
   const std::int64_t bytes = type.lanes * size_of(type.dtype);
   if (type.lanes == 1) return 0;
-  if (m_.target.isa != Isa::kX86) return bytes;
-  const std::int64_t piece = std::min<std::int64_t>(bytes & -bytes, m_.target.vector_bits / 8);
+  if (!m_.machine.is_x86) return bytes;
+  const std::int64_t piece = std::min<std::int64_t>(bytes & -bytes, m_.machine.vector_bits / 8);
   return piece >= kLeastAligned ? piece : 0;
 }
 
@@ -92,7 +92,7 @@ void FunctionEmitter::stream(std::span<const Streamed> all) {
       store->setMetadata(llvm::LLVMContext::MD_nontemporal, llvm::MDNode::get(m_.context, one));
     }
   };
-  if (m_.target.isa != Isa::kX86) return store_all(element, true);
+  if (!m_.machine.is_x86) return store_all(element, true);
   streams_ = true;
   BasicBlock* after = BasicBlock::Create(m_.context, "stored");
   Value* low = low_bits(first, piece);
@@ -119,8 +119,8 @@ void FunctionEmitter::stream(std::span<const Streamed> all) {
 llvm::Value* FunctionEmitter::low_bits(const Store& n, std::int64_t piece) {
   Address address;
   collect(n.index, size_of(n.value->type.dtype), address);
-  const bool whole = std::ranges::all_of(
-      address.terms, [&](const auto& term) { return term.second % piece == 0; });
+  const bool whole =
+      std::ranges::all_of(address.terms, [&](const Term& term) { return term.bytes % piece == 0; });
   if (!whole) return b_.CreatePtrToInt(pointer(n.buffer, n.index), b_.getInt64Ty());
   const auto offset = static_cast<std::uint64_t>(address.displacement & (piece - 1));
   Value* begin = base(n.buffer);

@@ -51,7 +51,9 @@ class Finder {
 // one may read what an earlier one writes.
 std::size_t FunctionEmitter::together_from(std::span<const Stmt> stmts) const {
   const auto* first = std::get_if<Store>(&stmts[0]->value);
-  if (first == nullptr || first->value->type.lanes == 1 || stmts.size() < kTogether) return 1;
+  if (m_.machine.on_grid || first == nullptr || first->value->type.lanes == 1 ||
+      stmts.size() < kTogether)
+    return 1;
   const std::size_t steps = Finder().of(*first).steps.size();
   if (steps < kLong) return 1;
   for (const Stmt& stmt : stmts.subspan(1, kTogether - 1)) {

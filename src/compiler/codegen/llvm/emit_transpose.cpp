@@ -129,7 +129,7 @@ std::vector<Column> run_of(const Program& program, std::span<const Stmt> stmts) 
 
 // How many statements from the first on move columns of one tile.
 std::size_t FunctionEmitter::columns_from(std::span<const Stmt> stmts) const {
-  return run_of(m_.program, stmts).size();
+  return m_.machine.on_grid ? 0 : run_of(m_.program, stmts).size();
 }
 
 llvm::Value* FunctionEmitter::column_place(Value* columns, const ColumnBlock& block, int column) {

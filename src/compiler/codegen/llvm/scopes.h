@@ -5,6 +5,7 @@
 
 #include <array>
 #include <cstdint>
+#include <optional>
 #include <unordered_map>
 #include <vector>
 
@@ -65,8 +66,11 @@ class Scopes {
 template <class Make>
 llvm::Value* Scopes::add(const ValueKey& key, int depth, Make&& make) {
   Scope& scope = scopes_[static_cast<std::size_t>(depth)];
-  llvm::IRBuilderBase::InsertPointGuard guard(builder_);
-  if (depth != current()) builder_.SetInsertPoint(scope.leave);
+  std::optional<llvm::IRBuilderBase::InsertPointGuard> guard;
+  if (depth != current()) {
+    guard.emplace(builder_);
+    builder_.SetInsertPoint(scope.leave);
+  }
   llvm::Value* value = make();
   if (llvm::isa<llvm::Instruction>(value) && !depths_.contains(value)) depths_[value] = depth;
   return scope.values[key] = value;

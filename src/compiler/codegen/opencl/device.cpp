@@ -53,6 +53,16 @@ Result<OpenClTarget> described(const std::string& path, const std::string& text)
 
 namespace {
 
+// A processor's target may have options behind its name, a device's has none.
+Status refuse_options(const std::string& name) {
+  const auto end = name.find_first_of(";,");
+  const std::string device = name.substr(0, end);
+  if (end == std::string::npos || (device != "generic" && device != "host")) return {};
+  return fail(ErrorKind::kInvalidArgument,
+              "only a processor's target has options; write opencl:{} without \"{}\"", device,
+              name.substr(end));
+}
+
 OpenClTarget target_of(const opencl::Facts& facts) {
   constexpr int kUsual = 4, kWidest = 16;  // where scalars are preferred, vectors do no harm
   OpenClTarget device{.name = facts.name};
@@ -86,6 +96,7 @@ Result<OpenClTarget> query_opencl_device(std::string_view name) {
 Result<OpenClTarget> opencl_device(const std::string& name) {
   if (name == "generic") return generic_device();
   if (name == "host") return query_opencl_device(name);
+  LATHE_TRY_STATUS(refuse_options(name));
   const auto text = read_file(name);
   if (text) return described(name, *text);
   if (name.find('/') == std::string::npos && !name.ends_with(".json"))

@@ -111,7 +111,7 @@ Result<opencl::Image> opencl_image(const flat::Program& program, const OpenClTar
     OpenClKernel writer(program, kernel, helpers);
     image.source += (launches.empty() ? "" : "\n") + writer.text();
     launches.push_back(writer.launch());
-    image.scratch_bytes = std::max(image.scratch_bytes, cl::thread_memory(program, kernel).end);
+    image.scratch_bytes = std::max(image.scratch_bytes, thread_memory(program, kernel).end);
     image.local_bytes = std::max(image.local_bytes, flat::group_bytes_of(program, kernel));
   }
   if (image.scratch_bytes > kMostScratch)

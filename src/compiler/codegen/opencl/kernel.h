@@ -6,19 +6,11 @@
 #include <vector>
 
 #include "compiler/codegen/c_source/kernel_writer.h"
+#include "compiler/codegen/grid/thread_memory.h"
 #include "compiler/codegen/opencl/operations.h"
 #include "runtime/device/opencl/image.h"
 
 namespace lathe::codegen::cl {
-
-// Thread memory of a kernel. What is small is private to a work item as the language has it, the
-// rest lies in the scratch area behind the program's own: a slice for each work item.
-struct ThreadMemory {
-  std::vector<char> is_private;      // by buffer
-  std::vector<std::int64_t> offset;  // by buffer, in bytes: where the slices of all items begin
-  std::int64_t end = 0;              // bytes of the scratch area
-};
-ThreadMemory thread_memory(const flat::Program& program, const flat::Kernel& kernel);
 
 class OpenClKernel : public c_source::KernelWriter {
  public:

@@ -13,34 +13,9 @@ using c_source::bare;
 using flat::Expr;
 using flat::Scope;
 
-constexpr std::int64_t kPrivateBytes = 2048;  // of one work item, in all
-
-std::int64_t rounded_up(std::int64_t bytes) { return (bytes + 63) / 64 * 64; }
-
-std::int64_t points_of(const flat::Grid& grid) {
-  std::int64_t points = 1;
-  for (const flat::Axis& axis : grid.axes()) points *= axis.count;
-  return points;
-}
-
 bool is_narrow(Dtype dtype) { return size_of(dtype) < 4; }
 
 }  // namespace
-
-ThreadMemory thread_memory(const flat::Program& program, const flat::Kernel& kernel) {
-  ThreadMemory memory;
-  memory.end = rounded_up(program.global_bytes);
-  std::int64_t left = kPrivateBytes;
-  for (const flat::Buffer& buffer : program.buffers) {
-    const std::int64_t bytes = rounded_up(buffer.size * size_of(buffer.dtype));
-    const bool own = buffer.scope == Scope::kThread && bytes <= left;
-    if (own) left -= bytes;
-    memory.is_private.push_back(own ? 1 : 0);
-    memory.offset.push_back(memory.end);
-    if (buffer.scope == Scope::kThread && !own) memory.end += bytes * points_of(kernel.grid);
-  }
-  return memory;
-}
 
 // The index of each lane's element.
 std::vector<std::string> OpenClKernel::element_indices(const Expr& index, int lanes) {
@@ -173,8 +148,8 @@ std::string OpenClKernel::pointer_of(int id) const {
   const std::string point =
       "((get_global_id(2) * get_global_size(1) + get_global_id(1)) * get_global_size(0) + "
       "get_global_id(0))";
-  return in_area("lathe_scratch", fmt::format("{}L + {} * {}L", memory_.offset[b], point,
-                                              rounded_up(buffer.size * size_of(buffer.dtype))));
+  return in_area("lathe_scratch",
+                 fmt::format("{}L + {} * {}L", memory_.offset[b], point, thread_bytes_of(buffer)));
 }
 
 // Buffers of the group that are needed at different times may share their place: one array holds

@@ -25,9 +25,9 @@ void collect_blocks(const Nest& nest, const std::vector<Item>& items, std::vecto
 }  // namespace
 
 const char* name_of(LoopKind kind) {
-  constexpr const char* kNames[] = {"serial",      "vectorize",  "unroll",     "parallel",
-                                    "blockIdx.x",  "blockIdx.y", "blockIdx.z", "threadIdx.x",
-                                    "threadIdx.y", "threadIdx.z"};
+  constexpr const char* kNames[] = {"serial",      "vectorize",   "unroll",     "parallel",
+                                    "blockIdx.x",  "blockIdx.y",  "blockIdx.z", "threadIdx.x",
+                                    "threadIdx.y", "threadIdx.z", "threadIdx"};
   static_assert(std::size(kNames) == kLoopKinds);
   return kNames[static_cast<int>(kind)];
 }
@@ -39,7 +39,7 @@ const char* name_of(Tail tail) {
 
 const char* name_of(Scope scope) {
   constexpr const char* kNames[] = {"input",    "output", "literal", "memory",
-                                    "register", "shared", "local"};
+                                    "register", "group",  "local"};
   return kNames[static_cast<int>(scope)];
 }
 

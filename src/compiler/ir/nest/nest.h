@@ -35,20 +35,25 @@ enum class LoopKind : std::uint8_t {
   kVectorized,
   kUnrolled,
   kParallel,
-  // For GPUs. The data structures have them; back ends for CPUs refuse them.
+  // For devices whose kernels run on grids; back ends for CPUs refuse them.
   kBlockX,
   kBlockY,
   kBlockZ,
   kThreadX,
   kThreadY,
   kThreadZ,
+  // All items of a group take turns: iteration i is for item i, or i less a multiple of their
+  // number. Items are counted along x first, then y, then z.
+  kItems,
 };
-inline constexpr int kLoopKinds = 10;
+inline constexpr int kLoopKinds = 11;
 // True for loops whose iterations run at the same time, in no order.
 constexpr bool is_concurrent(LoopKind kind) {
   return kind == LoopKind::kParallel || kind >= LoopKind::kBlockX;
 }
-// "serial", "vectorize", "unroll", "parallel", "blockIdx.x" ...
+// True for loops that are shared out among the items of a group.
+constexpr bool is_of_items(LoopKind kind) { return kind >= LoopKind::kThreadX; }
+// "serial", "vectorize", "unroll", "parallel", "blockIdx.x" ..., "threadIdx"
 const char* name_of(LoopKind kind);
 
 // How lowering treats the iterations of a split that lie beyond the extent, and reads that leave
@@ -132,7 +137,10 @@ enum class Scope : std::uint8_t {
   kMemory,   // an intermediate; it lives from its first write to its last read
   // SSA values: every index inside `at` must be unrolled or vectorized.
   kRegister,
-  kShared,
+  // Memory of a work group of a grid: its items fill it together. It holds what all of them touch
+  // in one iteration of `at`, whatever loops of items are around that: these have no part in where
+  // its box begins.
+  kGroup,
   kLocal,  // of GPUs
 };
 const char* name_of(Scope scope);
@@ -160,6 +168,9 @@ struct Buffer {
   // Elements added to every row of the innermost storage digit.
   std::int64_t pad_stride = 0;
   BufferId cache_of = -1;  // of a cache: the buffer that it caches
+  // Of a copy in a group's memory: how many iterations of `at` have a place there at a time. With 2
+  // or more, the copies for later iterations begin before the work of this one.
+  int stages = 1;
   bool streaming = false;  // of an output: what is stored there goes past the processor's caches
 };
 

@@ -47,6 +47,7 @@ class NestPrinter {
     if (b.at != kRoot) out_ += " at " + nest_.loops[b.at].name;
     if (!b.layout.empty()) out_ += " layout " + layout(b.layout);
     if (b.pad_stride != 0) out_ += fmt::format(" pad_stride {}", b.pad_stride);
+    if (b.stages > 1) out_ += fmt::format(", stages {}", b.stages);
     if (b.streaming) out_ += ", streaming";
     if (!b.literal.empty()) out_ += fmt::format(" = {{{}}}", fmt::join(b.literal, ", "));
     out_ += "\n";

@@ -1,6 +1,7 @@
 // Addresses in a buffer's storage; the reads, writes and prefetches that go there.
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 #include <utility>
 
 #include "compiler/lower/expand/block_emitter.h"
@@ -77,8 +78,12 @@ Address BlockEmitter::address(const Instance& at, BufferId buffer,
   }
   Address out;
   const Range r = range_of(offset, place_.ranges, at.lanes);
-  out.inside = !awkward && r.min >= 0 && r.max < storage.size;
+  out.inside = !awkward && r.min >= 0 && r.max < storage.stage;
+  if (storage.stage < storage.size)
+    offset.add(storage.stage, place_.stage[nest_.buffers[buffer].at]);
   if (!awkward) {
+    out.multiple = offset.c;
+    for (const Lin::Term& term : offset.terms) out.multiple = std::gcd(out.multiple, term.coef);
     out.uniform = offset.lane == 0;
     if (offset.terms.empty()) out.fixed = offset.c;
     out.is_vector = offset.lane != 0 && offset.lane != 1;
@@ -197,6 +202,8 @@ flat::Expr BlockEmitter::read_element(const Instance& at, BufferId buffer,
   }
   emit_prefetch(buffer, where);
   flat::Expr value = flat::load(plan_.storage[buffer].buffer, at_index, {dtype, load_lanes}, mask);
+  if (plan_.is_of_group(buffer) && nest_.blocks[at.id].writes == buffer)
+    code_.owners[value.get()] = {at.id, value};
   const bool zero = pad == 0 && !std::signbit(pad);  // as in lanes that are masked
   if (!condition || zero) return value;
   return flat::select(widen(condition, load_lanes), value, flat::imm(pad, {dtype, load_lanes}));
@@ -252,13 +259,18 @@ void BlockEmitter::emit_write(const Instance& at, BufferId buffer, flat::Expr va
     return;
   }
   value = flat::cast(value, nest_.buffers[buffer].dtype);
+  if (filling_ != Filling::kAtOnce && plan_.storage[buffer].stage < plan_.storage[buffer].size) {
+    value = held_or_released(std::move(value));
+    if (!value) return;
+  }
   flat::Expr mask = at.mask;
   if (mask && lanes == 1) mask = nullptr;
   // Partial sums are read again.
   const bool streaming =
       nest_.buffers[buffer].streaming && nest_.blocks[at.id].reduce == ir::ReduceOp::kNone;
-  code_.out->push_back(
-      flat::store(plan_.storage[buffer].buffer, where.index, value, mask, streaming));
+  flat::Stmt store = flat::store(plan_.storage[buffer].buffer, where.index, value, mask, streaming);
+  if (plan_.is_of_group(buffer)) code_.owners[store.get()] = {at.id, store};
+  code_.out->push_back(std::move(store));
 }
 
 }  // namespace lathe::lower

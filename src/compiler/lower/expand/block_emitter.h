@@ -38,6 +38,7 @@ struct Address {
   bool is_vector = false, uniform = true;  // uniform: the same element in every lane
   std::optional<std::int64_t> fixed;       // the element of lane 0, if known
   bool inside = true;                      // every lane is known to lie inside the storage
+  std::int64_t multiple = 1;               // divides the element of lane 0; 0: that is 0
 };
 
 class BlockEmitter {
@@ -61,6 +62,15 @@ class BlockEmitter {
     std::vector<ActivePrefetch> prefetches;
     std::int64_t accesses = 0;  // in the code so far
   };
+  // How blocks fill memory of a group that has several stages: at once; into registers, from which
+  // the same code stores it later; or by asynchronous copies, where these can do it.
+  enum class Filling : std::uint8_t { kAtOnce, kHold, kRelease, kCopy };
+  void set_filling(Filling filling) {
+    filling_ = filling;
+    released_ = 0;
+    if (filling == Filling::kHold) held_.clear();
+  }
+
   const State& state() const { return state_; }
   void set_state(State state) { state_ = std::move(state); }
   std::int64_t accesses() const { return state_.accesses; }
@@ -96,6 +106,8 @@ class BlockEmitter {
   void count_access();  // fails beyond the limit
   std::int64_t fixed_element(BufferId buffer, const Address& where) const;  // of a register tile
   int register_of(BufferId buffer, std::int64_t offset, flat::Type type);
+  flat::Expr held_or_released(flat::Expr value);
+  bool emit_copy(const Instance& at);
   void emit_prefetch(BufferId buffer, const Address& address);
   flat::Expr lower_mask(const Instance& at, const Address& address,
                         const flat::Expr& condition) const;
@@ -106,6 +118,9 @@ class BlockEmitter {
   Code& code_;
   const Limits& limits_;
   State state_;
+  Filling filling_ = Filling::kAtOnce;
+  std::vector<int> held_;  // registers, in the order in which they are written
+  std::size_t released_ = 0;
 };
 
 }  // namespace lathe::lower

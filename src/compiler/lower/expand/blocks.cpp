@@ -110,9 +110,8 @@ void BlockEmitter::emit_block(BlockId id) {
     if (last_test(place_, at.plan->never_in_last).known == true) return;
   }
   flat::Stmt stmt = code_.capture([&] {
-    if (block.reduce == ir::ReduceOp::kNone)
-      emit_write(at, block.writes, translate(at, block.body));
-    else emit_accumulate(at);
+    if (block.reduce != ir::ReduceOp::kNone) emit_accumulate(at);
+    else if (!emit_copy(at)) emit_write(at, block.writes, translate(at, block.body));
   });
   emit_guarded(at, stmt);
 }

@@ -42,11 +42,26 @@ class Emitter {
   // grids.cpp
   flat::Program run_on_grids();
   std::vector<LoopId> bound_loops_of(const ir::Item& item) const;
-  void check_writes(BlockId id, const std::vector<LoopId>& bound) const;
+  void check_all_hold(const std::vector<BlockId>& blocks, const std::vector<LoopId>& loops) const;
+  void check_writes(BlockId id, const std::vector<LoopId>& around) const;
   flat::Grid grid_of(const std::vector<LoopId>& loops);
   void emit_bound(LoopId loop);
+  void emit_bound_to(LoopId loop, int var);
   void emit_bound_digit(LoopId loop, std::size_t digit);
   void emit_body_in_domain(LoopId loop);
+
+  // groups.cpp
+  bool is_private(BufferId buffer) const;
+  void check_group(const std::vector<BlockId>& blocks, const std::vector<LoopId>& loops) const;
+  void check_filled(BlockId id) const;
+  void check_reader(BlockId writer, BlockId reader, const std::vector<LoopId>& loops) const;
+  void find_idle_axes(const ir::Item& item, const flat::Grid& grid);
+  bool emit_for_some_items(const ir::Item& item);
+  flat::Expr tests_put_off(const std::vector<BlockId>& blocks);
+  flat::Expr test_of_first(const std::vector<BlockId>& blocks);
+  flat::Expr item_number() const;
+  void emit_in_turns(LoopId loop);
+  void emit_turn(LoopId loop, flat::Expr value, Range range);
 
   // loops.cpp
   void emit_items(const std::vector<ir::Item>& items);
@@ -102,6 +117,19 @@ class Emitter {
   void emit_either(const flat::Expr& all_inside, const std::vector<BlockConstraint>& proven,
                    const std::function<void()>& emit);
 
+  // stages.cpp
+  using Filling = BlockEmitter::Filling;
+  bool emit_staged(LoopId loop);
+  void bind_step(LoopId loop, const Binding& binding, Lin stage);
+  bool copies_own_work(LoopId loop) const;
+  void emit_fills(LoopId loop, Filling filling);
+  std::vector<flat::Stmt> loads_ahead(LoopId loop, std::vector<flat::Stmt>& stores);
+  void emit_staged_body(LoopId loop, int var, std::int64_t ahead);
+  void emit_work(LoopId loop);
+  bool can_copy() const;
+  void commit_copies();
+  void await_copies(std::int64_t pending);
+
   // linear_map.cpp
   std::optional<LinearMap> linear_map_at(LoopId loop) const;
   void emit_linear_map(const LinearMap& map);
@@ -123,6 +151,17 @@ class Emitter {
   // By loop: the variable that stands for it where threads share its iterations with those of the
   // parallel loops around it, or where it is bound to a grid; else -1.
   std::vector<int> shared_;
+  // Of the kernel on a grid that is being made: its grid; by block, as bits, the axes along which
+  // only the first item does its work, for no loop shares it out; those of which this is so here.
+  flat::Grid grid_;
+  std::vector<unsigned> idle_axes_;
+  unsigned first_items_ = 0;
+  // Tests whether a loop has an iteration for this item, made where no items meet inside.
+  struct PutOff {
+    LoopId loop;
+    flat::Expr inside;
+  };
+  std::vector<PutOff> put_off_;
   // Above 0 in code for an edge: it runs for few iterations and should stay small.
   int edges_ = 0;
   // In the code of iterations at edges so far, without that of the outermost one that is not

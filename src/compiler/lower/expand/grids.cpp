@@ -4,6 +4,7 @@
 #include <span>
 #include <utility>
 
+#include "compiler/lower/expand/barriers.h"
 #include "compiler/lower/expand/emitter.h"
 
 namespace lathe::lower {
@@ -42,8 +43,7 @@ void add_kernels(flat::Program& program, std::vector<KernelPart>& parts, bool pr
 
 }  // namespace
 
-// Those inside an item at the top of the nest. Work items do not wait for each other, so each has
-// to do all the work of its points: every block is inside all of them.
+// Those inside an item at the top of the nest.
 std::vector<LoopId> Emitter::bound_loops_of(const ir::Item& item) const {
   std::vector<LoopId> loops;
   const auto blocks = plan_.blocks_of(item);
@@ -56,6 +56,19 @@ std::vector<LoopId> Emitter::bound_loops_of(const ir::Item& item) const {
       if (is_bound(nest_.loops[l]) && sized_.extent(l) > 1 && std::ranges::count(loops, l) == 0)
         loops.push_back(l);
     }
+  if (loops.empty()) return loops;
+  const bool meet = std::ranges::any_of(
+      blocks, [&](BlockId id) { return plan_.is_of_group(nest_.blocks[id].writes); });
+  if (meet) check_group(blocks, loops);
+  else check_all_hold(blocks, loops);
+  for (const BlockId id : blocks) check_writes(id, meet ? plan_.bound_over(id) : loops);
+  return loops;
+}
+
+// Where work items do not wait for each other, each has to do all the work of its points: every
+// block is inside all bound loops.
+void Emitter::check_all_hold(const std::vector<BlockId>& blocks,
+                             const std::vector<LoopId>& loops) const {
   for (const BlockId id : blocks)
     for (const LoopId l : loops)
       if (std::ranges::count(plan_.blocks[id].path, l) == 0)
@@ -63,9 +76,6 @@ std::vector<LoopId> Emitter::bound_loops_of(const ir::Item& item) const {
                "block {} is not inside loop {}, which is bound to {}: bind loops that hold all "
                "blocks of their part of the program, for work items do not wait for each other",
                nest_.blocks[id].name, nest_.loops[l].name, ir::name_of(nest_.loops[l].kind));
-  if (!loops.empty())
-    for (const BlockId id : blocks) check_writes(id, loops);
-  return loops;
 }
 
 namespace {
@@ -76,11 +86,15 @@ struct Stride {
   std::int64_t weight, span;
 };
 
-// The strides of one dimension of what a block writes, the smallest first.
-std::vector<Stride> strides_of(const Plan& plan, const BlockPlan& block, const ir::Affine& row) {
+// The strides of one dimension of what a block writes, the smallest first. Memory of a group begins
+// anew in each iteration of its loop.
+std::vector<Stride> strides_of(const Plan& plan, BlockId id, const ir::Affine& row) {
+  const BufferId written = plan.nest.blocks[id].writes;
   std::vector<Stride> out;
   for (const auto& [iter, coef] : row.terms)
-    for (const LoopDigit& digit : block.iters[iter].digits) {
+    for (const LoopDigit& digit : plan.blocks[id].iters[iter].digits) {
+      if (plan.is_of_group(written) && !plan.inside(digit.loop, plan.nest.buffers[written].at))
+        continue;
       const Range range = plan.free_range(digit);
       out.push_back(
           {digit.loop, std::abs(coef * digit.weight), std::abs(coef) * (range.max - range.min)});
@@ -149,13 +163,18 @@ bool tells_iterations(const Plan& plan, BlockId id, LoopId loop) {
 }  // namespace
 
 // Steps let a loop repeat what another iteration writes alike; at the same time they must not.
-void Emitter::check_writes(BlockId id, const std::vector<LoopId>& bound) const {
+void Emitter::check_writes(BlockId id, const std::vector<LoopId>& around) const {
   const ir::Block& block = nest_.blocks[id];
-  if (!plan_.blocks[id].live || plan_.in_parallel(nest_.buffers[block.writes].at)) return;
+  if (!plan_.blocks[id].live || is_private(block.writes)) return;
+  // Memory of a group is another one in each iteration of the loop where it lives.
+  std::vector<LoopId> bound = around;
+  if (plan_.is_of_group(block.writes))
+    std::erase_if(bound,
+                  [&](LoopId l) { return !plan_.inside(l, nest_.buffers[block.writes].at); });
   const bool told =
       std::ranges::all_of(bound, [&](LoopId loop) { return tells_iterations(plan_, id, loop); });
   const bool apart = std::ranges::all_of(block.index, [&](const ir::Affine& row) {
-    return writes_apart(plan_, plan_.blocks[id], strides_of(plan_, plan_.blocks[id], row), bound);
+    return writes_apart(plan_, plan_.blocks[id], strides_of(plan_, id, row), bound);
   });
   if (told && apart) return;
   refuse(ErrorKind::kUnsupported,
@@ -167,11 +186,15 @@ flat::Grid Emitter::grid_of(const std::vector<LoopId>& loops) {
   flat::Grid grid;
   std::int64_t items = 1;
   for (const LoopId l : loops) {
+    if (nest_.loops[l].kind == ir::LoopKind::kItems) continue;
     const std::int64_t count = sized_.extent(l);
-    shared_[l] = new_var(nest_.loops[l].name, {0, count - 1});
-    axis_of(grid, nest_.loops[l].kind) = {count, shared_[l]};
-    if (nest_.loops[l].kind >= ir::LoopKind::kThreadX) items *= count;
+    flat::Axis& axis = axis_of(grid, nest_.loops[l].kind);
+    if (axis.var < 0) axis.var = new_var(nest_.loops[l].name, {0, count - 1});
+    axis.count = std::max(axis.count, count);
+    place_.ranges[axis.var].max = axis.count - 1;
+    shared_[l] = axis.var;
   }
+  for (const flat::Axis& axis : grid.items) items *= axis.count;
   if (items > plan_.grids->most_items)
     refuse(ErrorKind::kIllegalSchedule,
            "the loops bound to threadIdx make groups of {} work items; the device takes {}", items,
@@ -195,7 +218,10 @@ flat::Program Emitter::run_on_grids() {
     } else {
       code_.out = &last->stmts;
     }
+    grid_ = bound.empty() ? flat::Grid{} : parts.back().grid;
+    find_idle_axes(item, grid_);
     emit_items({item});
+    if (grid_.has_items()) place_barriers(code_, grid_, parts.back().stmts);
   }
   if (std::ranges::all_of(parts, &KernelPart::prepared)) parts.push_back({false, false, {}, {}});
   add_kernels(code_.program, parts, true);
@@ -208,7 +234,26 @@ flat::Program Emitter::run_on_grids() {
 void Emitter::emit_bound(LoopId loop) {
   if (sized_.extent(loop) == 1)
     return emit_static_iteration(loop, 0, parts_.pending_at(loop, 1, 0));
-  place_.bound[loop] = {Binding::Kind::kDynamic, 0, 0, 1, shared_[loop], {}};
+  if (nest_.loops[loop].kind == ir::LoopKind::kItems) return emit_in_turns(loop);
+  const std::int64_t count = sized_.extent(loop);
+  if (place_.ranges[shared_[loop]].max < count) return emit_bound_to(loop, shared_[loop]);
+  // Other loops share the axis and have more iterations. Where items meet inside, all of them come
+  // in, and the test is made further inside.
+  const int own = new_var(nest_.loops[loop].name, {0, count - 1});
+  const flat::Expr inside =
+      flat::binary(flat::BinaryOp::kLt, flat::var(shared_[loop]), flat::int_imm(count));
+  const bool meet = plan_.items_meet_in(loop);
+  if (meet) put_off_.push_back({loop, inside});
+  flat::Stmt body = code_.capture([&] {
+    code_.out->push_back(flat::let(own, flat::var(shared_[loop])));
+    emit_bound_to(loop, own);
+  });
+  if (meet) put_off_.pop_back();
+  code_.out->push_back(meet ? body : flat::if_then(inside, body));
+}
+
+void Emitter::emit_bound_to(LoopId loop, int var) {
+  place_.bound[loop] = {Binding::Kind::kDynamic, 0, 0, 1, var, {}};
   derive_digits(loop);
   emit_bound_digit(loop, 0);
   place_.bound[loop] = {};

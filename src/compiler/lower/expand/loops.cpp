@@ -48,6 +48,7 @@ int Emitter::new_var(const std::string& hint, Range range) {
 
 void Emitter::emit_items(const std::vector<ir::Item>& items) {
   for (const ir::Item& item : items) {
+    if (emit_for_some_items(item)) continue;
     if (item.kind == ir::Item::Kind::kBlock) leaf_.emit_block(item.id);
     else emit_loop(item.id);
   }
@@ -174,6 +175,7 @@ void Emitter::emit_dynamic(LoopId loop) {
   if (sized_.extent(loop) == 1)
     return emit_static_iteration(loop, 0, parts_.pending_at(loop, 1, 0));
   if (shared_[loop] >= 0) return emit_shared(loop);
+  if (emit_staged(loop)) return;
   const bool parallel = nest_.loops[loop].kind == ir::LoopKind::kParallel &&
                         !plan_.in_parallel(nest_.loops[loop].parent);
   if (parallel || plan_.has_fused_digit(loop))

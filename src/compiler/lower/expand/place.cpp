@@ -6,6 +6,7 @@ namespace lathe::lower {
 
 Place::Place(const Plan& own) : plan(own) {
   bound.resize(plan.nest.loops.size());
+  stage.resize(plan.nest.loops.size());
   for (const BlockPlan& block : plan.blocks) proven.emplace_back(block.constraints.size(), 0);
   deferred = proven;
 }

@@ -38,6 +38,8 @@ struct Place {
   // By block and constraint: a loop around was not cut for it, for that would make too much code.
   // Further inside, the code asks once whether it holds.
   std::vector<std::vector<char>> deferred;
+  // By loop: the place that its iteration has in memory of the group with several stages.
+  std::vector<Lin> stage;
   int lanes = 1;  // of the vectorized loop around
   // Above 0 in code for iterations of which padding may leave some out.
   int guarded = 0;

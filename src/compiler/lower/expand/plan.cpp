@@ -59,6 +59,57 @@ bool Plan::involves(const BlockPlan& block, const Constraint& c, LoopId loop) co
   return false;
 }
 
+bool Plan::has_items(LoopId loop) const {
+  const LoopId top = nest.path_to(loop).front();
+  for (const BlockId id : blocks_in[top])
+    for (const LoopId l : blocks[id].path)
+      if (ir::is_of_items(nest.loops[l].kind) && nest.loops[l].kind != ir::LoopKind::kItems &&
+          sized.extent(l) > 1)
+        return true;
+  return false;
+}
+
+std::vector<LoopId> Plan::bound_over(BlockId block) const {
+  const BufferId written = nest.blocks[block].writes;
+  std::vector<LoopId> out;
+  for (const LoopId l : blocks[block].path) {
+    const ir::LoopKind kind = nest.loops[l].kind;
+    if (kind < ir::LoopKind::kBlockX || sized.extent(l) == 1) continue;
+    const bool for_all =
+        ir::is_of_items(kind) && is_of_group(written) && !inside(l, nest.buffers[written].at);
+    if (!for_all) out.push_back(l);
+  }
+  return out;
+}
+
+bool Plan::items_meet_in(LoopId loop) const {
+  const auto touches = [&](BlockId id, BufferId buffer) {
+    const auto reads = ir::reads_of(nest.blocks[id].body);
+    return nest.blocks[id].writes == buffer ||
+           std::ranges::any_of(reads, [&](const ir::Read* r) { return r->tensor == buffer; });
+  };
+  return std::ranges::any_of(blocks_in[loop], [&](BlockId fills) {
+    const BufferId filled = nest.blocks[fills].writes;
+    return is_of_group(filled) && std::ranges::any_of(blocks_in[loop], [&](BlockId other) {
+             return other != fills && touches(other, filled);
+           });
+  });
+}
+
+int Plan::stages_of(LoopId loop) const {
+  int stages = 1;
+  for (const ir::Buffer& buffer : nest.buffers)
+    if (buffer.at == loop) stages = std::max(stages, buffer.stages);
+  return stages;
+}
+
+bool Plan::fills_stage(const ir::Item& item, LoopId loop) const {
+  return std::ranges::all_of(blocks_of(item), [&](BlockId id) {
+    const ir::Buffer& written = nest.buffers[nest.blocks[id].writes];
+    return written.at == loop && written.stages > 1;
+  });
+}
+
 Planner::Planner(const ir::SizedNest& nest, const Limits& limits, const std::optional<Grids>& grids)
     : sized_(nest),
       nest_(*nest.nest),

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "base/target.h"
 #include "compiler/ir/flat/flat.h"
 #include "compiler/ir/nest/nest.h"
 #include "compiler/lower/expand/lin.h"
@@ -92,13 +93,8 @@ struct Storage {
   std::vector<Start> start;          // for each dim: the coordinate of the first element held
   std::vector<std::int64_t> extent;  // for each dim
   std::vector<LayoutDigit> digits;   // outermost first
-  std::int64_t size = 0;             // elements
-};
-
-// What a device takes whose kernels run on grids.
-struct Grids {
-  std::int64_t most_items;  // of a group
-  int most_lanes;           // of a vector, a power of two
+  std::int64_t size = 0;             // elements, of all stages
+  std::int64_t stage = 0;            // elements of one stage
 };
 
 struct Plan {
@@ -116,6 +112,22 @@ struct Plan {
   bool inside(LoopId loop, LoopId ancestor) const;  // strictly
   bool in_parallel(LoopId loop) const;              // or in one that is bound to a grid
   bool is_cache_of(BufferId cache, BufferId buffer) const;
+  // True if loops of items are in the same kernel as this loop: a group has several items.
+  bool has_items(LoopId loop) const;
+  bool is_of_group(BufferId buffer) const {
+    return nest.buffers[buffer].scope == ir::Scope::kGroup;
+  }
+  // The loops that share out the block's work among the points of a grid, outermost first. What a
+  // block does for memory of a group it does for all items, whatever loops of items are around that
+  // memory.
+  std::vector<LoopId> bound_over(BlockId block) const;
+  // True if items of a group may have to meet inside the loop: a block there fills memory of the
+  // group, and another one touches it.
+  bool items_meet_in(LoopId loop) const;
+  // Into how many places in turn the iterations of the loop copy what they stage; 1: into one.
+  int stages_of(LoopId loop) const;
+  // True if the item in the loop's body does nothing but such copies.
+  bool fills_stage(const ir::Item& item, LoopId loop) const;
   bool reduces_over(BlockId block, LoopId loop) const;
   bool involves(const BlockPlan& block, const Constraint& c, LoopId loop) const;
   std::vector<BlockId> blocks_of(const ir::Item& item) const;

@@ -126,6 +126,8 @@ bool Planner::may_lie_in_output(BufferId id, BlockId last) const {
   if (buffer.scope != ir::Scope::kMemory || buffer.cache_of >= 0 || !buffer.layout.empty() ||
       buffer.pad_stride != 0 || plan_.prepared[id] != 0 || buffer.dtype != output.dtype)
     return false;
+  // Items that have no part of the output compute theirs, too.
+  if (buffer.at != ir::kRoot && plan_.items_meet_in(nest_.path_to(buffer.at).front())) return false;
   const auto same_size = [&](ir::SizeId a, ir::SizeId b) { return sized_[a] == sized_[b]; };
   if (!std::ranges::equal(buffer.shape, output.shape, same_size)) return false;
   const auto elsewhere = [&](const ir::Read* read) {

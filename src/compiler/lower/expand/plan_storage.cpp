@@ -5,6 +5,20 @@
 #include "compiler/lower/expand/planner.h"
 
 namespace lathe::lower {
+namespace {
+
+// The row that padding belongs to begins at this digit: at the innermost, and in memory of a group
+// at the first of those of its dimension that lie side by side.
+std::size_t first_of_row(const ir::Buffer& buffer, const std::vector<LayoutDigit>& digits) {
+  std::size_t row = digits.size() - 1;
+  if (buffer.scope != ir::Scope::kGroup) return row;
+  while (row > 0 && digits[row - 1].dim == digits[row].dim &&
+         digits[row - 1].weight == digits[row].modulus)
+    --row;
+  return row;
+}
+
+}  // namespace
 
 void Planner::plan_storage(BufferId id) {
   const ir::Buffer& buffer = nest_.buffers[id];
@@ -12,7 +26,8 @@ void Planner::plan_storage(BufferId id) {
   storage.is_register = buffer.scope == ir::Scope::kRegister;
   storage.start.resize(buffer.shape.size());
   for (const ir::SizeId size : buffer.shape) storage.extent.push_back(sized_[size]);
-  const bool own_box = storage.is_register || buffer.scope == ir::Scope::kMemory;
+  const bool own_box = storage.is_register || buffer.scope == ir::Scope::kMemory ||
+                       buffer.scope == ir::Scope::kGroup;
   const BlockPlan* plan = nullptr;
   const ir::Block* writer = nullptr;
   for (std::size_t b = 0; own_box && b < plan_.blocks.size(); ++b) {
@@ -83,14 +98,35 @@ void Planner::plan_layout(BufferId id, Storage& storage) {
     if (__builtin_mul_overflow(stride, counts[k], &stride) ||
         stride > limits_.max_scratch_bytes * 64)
       refuse(ErrorKind::kIllegalSchedule, "the storage of {} is too large", buffer.name);
-    if (k + 1 == storage.digits.size() && storage.digits.size() > 1) stride += buffer.pad_stride;
+    if (k > 0 && k == first_of_row(buffer, storage.digits)) stride += buffer.pad_stride;
   }
-  storage.size = stride;
+  storage.stage = stride;
+  storage.size = stride * (buffer.stages > 1 ? plan_.stages_of(buffer.at) : 1);
   // For any digit past the first, its count bounds what it holds of a coordinate. Tests of bounds
   // need this.
   for (std::size_t k = 0; k < storage.digits.size(); ++k)
     if (storage.digits[k].modulus == 0)
       storage.extent[storage.digits[k].dim] = counts[k] * storage.digits[k].weight;
+  if (buffer.scope == ir::Scope::kGroup) join_digits(storage);
+}
+
+// A row that is padded up to whole vectors has two digits, which are one where they lie side by
+// side: then no address needs a division.
+void Planner::join_digits(Storage& storage) {
+  std::vector<LayoutDigit> joined;
+  for (const LayoutDigit& digit : storage.digits) {
+    if (!joined.empty()) {
+      LayoutDigit& above = joined.back();
+      if (above.dim == digit.dim && above.weight == digit.modulus &&
+          above.stride * digit.weight == digit.stride * digit.modulus) {
+        above.weight = digit.weight;
+        above.stride = digit.stride;
+        continue;
+      }
+    }
+    joined.push_back(digit);
+  }
+  storage.digits = std::move(joined);
 }
 
 // A copy into a cache fills the padding of the cache's layout with zeros, so that whole vectors can
@@ -99,7 +135,8 @@ void Planner::fill_padding(BlockId id) {
   const ir::Block& block = nest_.blocks[id];
   const ir::Buffer& cache = nest_.buffers[block.writes];
   const auto* read = std::get_if<ir::Read>(&block.body->value);
-  if (block.reduce != ir::ReduceOp::kNone || cache.scope != ir::Scope::kMemory || read == nullptr ||
+  const bool in_memory = cache.scope == ir::Scope::kMemory || cache.scope == ir::Scope::kGroup;
+  if (block.reduce != ir::ReduceOp::kNone || !in_memory || read == nullptr ||
       cache.cache_of != read->tensor)
     return;
   for (Constraint& c : plan_.blocks[id].constraints) {
@@ -161,6 +198,32 @@ void Planner::plan_prepare() {
   }
 }
 
+void Planner::check_grid_around(const ir::Buffer& buffer) const {
+  if (!plan_.grids)
+    refuse(ErrorKind::kUnsupported,
+           "buffer {} is in the memory of a group, which processors have not; keep it in memory",
+           buffer.name);
+  if (!plan_.in_parallel(buffer.at))
+    refuse(ErrorKind::kIllegalSchedule,
+           "buffer {} is in the memory of a group, but in no loop that is bound to blockIdx or "
+           "threadIdx",
+           buffer.name);
+}
+
+// Each kernel has the memory of its groups for itself.
+void Planner::place_in_group(BufferId id, flat::Buffer& made) {
+  const ir::Buffer& buffer = nest_.buffers[id];
+  std::int64_t& area = group_bytes_[nest_.path_to(buffer.at).front()];
+  made.scope = flat::Scope::kGroup;
+  made.slot = area;
+  area += (plan_.storage[id].size * size_of(buffer.dtype) + 63) / 64 * 64;
+  program_.group_bytes = std::max(program_.group_bytes, area);
+  if (area > plan_.grids->group_bytes)
+    refuse(ErrorKind::kIllegalSchedule,
+           "with {} a group needs {} bytes of memory; the device has {}: stage less of it",
+           buffer.name, area, plan_.grids->group_bytes);
+}
+
 void Planner::allocate() {
   std::vector<char> used(nest_.buffers.size(), 0);
   for (std::size_t b = 0; b < plan_.blocks.size(); ++b) {
@@ -204,7 +267,11 @@ void Planner::allocate() {
         else reserve(flat::Scope::kGlobal, program_.global_bytes);
         break;
       case ir::Scope::kRegister: break;
-      case ir::Scope::kShared:
+      case ir::Scope::kGroup:
+        check_grid_around(buffer);
+        if (plan_.has_items(buffer.at)) place_in_group(static_cast<BufferId>(id), made);
+        else reserve(flat::Scope::kThread, program_.thread_bytes);
+        break;
       case ir::Scope::kLocal:
         refuse(ErrorKind::kUnsupported, "buffer {} is in {} memory, which only GPU targets have",
                buffer.name, ir::name_of(buffer.scope));

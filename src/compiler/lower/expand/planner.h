@@ -1,6 +1,7 @@
 // Makes the plan of a nest. Internal to plan*.cpp.
 #pragma once
 
+#include <map>
 #include <optional>
 #include <vector>
 
@@ -27,10 +28,13 @@ class Planner {
   // plan_storage.cpp
   void plan_storage(BufferId id);
   void plan_layout(BufferId id, Storage& storage);
+  void join_digits(Storage& storage);
   void fill_padding(BlockId id);
   void plan_borders();
   void plan_prepare();
   void allocate();
+  void check_grid_around(const ir::Buffer& buffer) const;
+  void place_in_group(BufferId id, flat::Buffer& made);
 
   // plan_shared.cpp
   void share_outputs();
@@ -47,6 +51,7 @@ class Planner {
   Limits limits_;
   Plan plan_;
   flat::Program program_;
+  std::map<LoopId, std::int64_t> group_bytes_;  // so far, by the loop at the top of the nest
 };
 
 }  // namespace lathe::lower

@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include "compiler/analysis/box.h"
 #include "compiler/analysis/dependence.h"
 #include "compiler/schedule/edit.h"
 
@@ -26,17 +27,50 @@ bool run_as_one(const ir::Nest& nest, LoopId outer, LoopId inner, LoopId loop) {
   return true;
 }
 
-StepResult<void> check_concurrent(const ir::Nest& nest, LoopId loop, LoopKind kind) {
-  const std::string& name = nest.loops[loop].name;
+// True if both loops may not be inside each other because of their kinds: each would have to run
+// through what the other does.
+bool clash(LoopKind a, LoopKind b) {
+  return a == b || (ir::is_of_items(a) && ir::is_of_items(b) &&
+                    (a == LoopKind::kItems || b == LoopKind::kItems));
+}
+
+// True if what is done in the inner loop is done for all items of the group, whichever iteration of
+// the outer one they have: it fills memory of the group, which begins anew inside the outer loop.
+bool fills_for_group(const ir::Nest& nest, LoopId outer, LoopId inner) {
+  const auto blocks = nest.blocks_in(inner);
+  return ir::is_of_items(nest.loops[outer].kind) && std::ranges::all_of(blocks, [&](auto id) {
+           const ir::Buffer& filled = nest.buffers[nest.blocks[id].writes];
+           return filled.scope == ir::Scope::kGroup && filled.at != ir::kRoot &&
+                  nest.is_inside({ir::Item::Kind::kLoop, filled.at}, outer) &&
+                  analysis::is_strictly_inside(nest, inner, filled.at);
+         });
+}
+
+// True if memory of a group that is filled inside the loop would have to be filled for each item.
+bool moves_memory_of_group(const ir::Nest& nest, LoopId loop) {
+  const auto blocks = nest.blocks_in(loop);
+  return std::ranges::any_of(blocks, [&](ir::BlockId id) {
+    const ir::Buffer& filled = nest.buffers[nest.blocks[id].writes];
+    return filled.scope == ir::Scope::kGroup && filled.at != ir::kRoot &&
+           nest.is_inside({ir::Item::Kind::kLoop, filled.at}, loop) &&
+           analysis::is_driven_by(nest.blocks[id], loop);
+  });
+}
+
+StepResult<void> check_concurrent(ir::Nest& nest, LoopId loop, LoopKind kind) {
+  const std::string name = nest.loops[loop].name;
   for (const ir::BlockId id : nest.blocks_in(loop)) {
     if (nest.is_reduction_loop(id, loop)) return refuse(Refusal::kReductionInParallel, name);
-    if (analysis::repeats_writes(nest, id, loop)) return refuse(Refusal::kBreaksDependence, name);
+    if (analysis::writes_twice(nest, id, loop)) return refuse(Refusal::kBreaksDependence, name);
   }
+  if (ir::is_of_items(kind) && moves_memory_of_group(nest, loop))
+    return refuse(Refusal::kBindFirst, name);
   for (std::size_t i = 0; i < nest.loops.size(); ++i) {
     const auto other = static_cast<LoopId>(i);
-    if (nest.loops[i].dead || nest.loops[i].kind != kind || other == loop) continue;
+    if (nest.loops[i].dead || !clash(nest.loops[i].kind, kind) || other == loop) continue;
     const bool around = analysis::is_strictly_inside(nest, other, loop);
     if (!around && !analysis::is_strictly_inside(nest, loop, other)) continue;
+    if (!around && fills_for_group(nest, other, loop)) continue;
     if (kind != LoopKind::kParallel ||
         !run_as_one(nest, around ? loop : other, around ? other : loop, loop))
       return refuse(Refusal::kAlreadyBound, name);

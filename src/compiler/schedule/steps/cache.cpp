@@ -29,6 +29,7 @@ class Cacher {
     if (step_.scope == ir::Scope::kInput || step_.scope == ir::Scope::kOutput ||
         step_.scope == ir::Scope::kLiteral)
       return refuse(Refusal::kBadScope, step_.name);
+    if (auto possible = check_stages(); !possible) return possible;
     const LoopId lives_at = nest_.buffers[original_].at;
     if (lives_at != ir::kRoot &&
         (loop_ == ir::kRoot || !nest_.is_inside({ir::Item::Kind::kLoop, loop_}, lives_at)))
@@ -45,6 +46,17 @@ class Cacher {
   }
 
  private:
+  bool is_of_group() const { return step_.scope == ir::Scope::kGroup; }
+
+  StepResult<void> check_stages() const {
+    constexpr int kMostStages = 8;
+    if (step_.stages < 1 || step_.stages > kMostStages)
+      return refuse(Refusal::kBadNumber, step_.name);
+    if (step_.stages > 1 && (!is_of_group() || loop_ == ir::kRoot))
+      return refuse(Refusal::kBadScope, step_.name);
+    return {};
+  }
+
   ir::Buffer& original() { return nest_.buffers[original_]; }
   std::size_t dims() { return original().shape.size(); }
 
@@ -60,6 +72,7 @@ class Cacher {
     cache.layout = layout_;
     cache.pad_stride = 0;
     cache.cache_of = original_;
+    cache.stages = step_.stages;
     nest_.buffers.push_back(std::move(cache));
     return static_cast<BufferId>(nest_.buffers.size() - 1);
   }
@@ -116,7 +129,16 @@ class Cacher {
   StepResult<void> cache_read(const std::vector<BlockId>& readers) {
     if (std::ranges::any_of(readers, [&](BlockId id) { return nest_.is_write_back(id); }))
       return refuse(Refusal::kNotUsedThere, step_.buffer);
-    analysis::Box box = analysis::box_read(nest_, original_, loop_);
+    const bool in_the_making = analysis::is_in_the_making(nest_, original_, loop_);
+    if (in_the_making && is_of_group()) return refuse(Refusal::kBreaksDependence, step_.buffer);
+    std::vector<LoopId> relaxed;
+    if (is_of_group()) relaxed = analysis::item_loops_around(nest_, loop_);
+    // Of a buffer that each item has for itself, others cannot read.
+    for (const LoopId l : relaxed)
+      if (original().scope != ir::Scope::kGroup && original().at != ir::kRoot &&
+          nest_.is_inside({ir::Item::Kind::kLoop, original().at}, l))
+        return refuse(Refusal::kBadScope, step_.name);
+    const analysis::Box box = analysis::box_read(nest_, original_, loop_, relaxed);
     std::optional<double> pad;
     bool padded = false;
     for (const BlockId id : readers)
@@ -135,8 +157,7 @@ class Cacher {
           return known;
     }
     Region limits;
-    if (analysis::is_in_the_making(nest_, original_, loop_))
-      limits.guards = LATHE_TRY(limits_of(readers));
+    if (in_the_making) limits.guards = LATHE_TRY(limits_of(readers));
     const int position = place_of_copy(nest_, original_, loop_, readers[0]);
     const BufferId cache = add_buffer();
     for (const BlockId id : readers) redirect_reads(nest_.blocks[id], original_, cache, padded);
@@ -266,6 +287,9 @@ class Cacher {
   }
 
   StepResult<void> cache_written(const std::vector<BlockId>& readers, BlockId writer) {
+    // Each item of a group writes a part of its own.
+    if (step_.stages > 1 || (is_of_group() && !analysis::item_loops_around(nest_, loop_).empty()))
+      return refuse(Refusal::kBadScope, step_.name);
     Region region = LATHE_TRY(region_computed(nest_, writer, loop_));
     for (RegionGuard& limit : idle_limits(nest_, writer, loop_)) {
       if (!readers.empty()) return refuse(Refusal::kBreaksDependence, step_.buffer);
@@ -332,6 +356,7 @@ std::string Cache::text() const {
   std::string out = fmt::format("cache {} as {} in {}", buffer, name, ir::name_of(scope));
   if (!loop.empty()) out += " at " + loop;
   if (!reader.empty()) out += " for " + reader;
+  if (stages > 1) out += fmt::format(", {} stages", stages);
   return layout.empty() ? out : out + ", layout " + text_of(layout);
 }
 

@@ -184,7 +184,10 @@ StepResult<void> place_in(ir::Nest& nest, BlockId id, const ComputeAt& step, Loo
 
 }  // namespace
 
-std::string ComputeAt::text() const { return fmt::format("compute {} at {}", block, loop); }
+std::string ComputeAt::text() const {
+  const std::string out = fmt::format("compute {} at {}", block, loop);
+  return scope == ir::Scope::kMemory ? out : out + fmt::format(" in {}", ir::name_of(scope));
+}
 
 StepResult<void> apply_step(ir::Nest& nest, const ComputeAt& step) {
   const BlockId producer = LATHE_TRY(block_named(nest, step.block));
@@ -192,12 +195,20 @@ StepResult<void> apply_step(ir::Nest& nest, const ComputeAt& step) {
   if (is_tensorized(nest, loop)) return refuse(Refusal::kAlreadyBound, step.loop);
   if (auto legal = check(nest, step, producer, loop); !legal) return legal;
   const BufferId result = nest.blocks[producer].writes;
+  const ir::Scope before = nest.buffers[result].scope;
+  const ir::Scope scope = step.scope == ir::Scope::kMemory ? before : step.scope;
+  const bool of_group = scope == ir::Scope::kGroup;
+  if (scope != before && !of_group) return refuse(Refusal::kBadScope, step.block);
   const bool alone =
       analysis::readers_of(nest, result).size() == analysis::readers_of(nest, result, loop).size();
-  const analysis::Box box = analysis::box_read(nest, result, loop);
+  if (of_group && !alone) return refuse(Refusal::kMultipleConsumers, step.block);
+  std::vector<LoopId> relaxed;
+  if (of_group) relaxed = analysis::item_loops_around(nest, loop);
+  const analysis::Box box = analysis::box_read(nest, result, loop, relaxed);
   detach_block(nest, producer, loop);
   if (auto placed = place_in(nest, producer, step, loop, box); !placed) return placed;
   if (alone) nest.buffers[result].at = loop;
+  nest.buffers[result].scope = scope;
   return {};
 }
 

@@ -12,12 +12,17 @@ namespace lathe::schedule {
 // box that one iteration needs. Others may read the buffer where the consumer reads all of it,
 // element for element, and may come before them: then it lives on, and a map and a reduction over
 // what it makes are one pass. New loops are named BLOCK.iterator + "@" + loop.
+//
+// In the memory of a group the buffer holds what all items of the group need, whatever loops of
+// items are around `loop`; these are bound before.
 struct ComputeAt {
   std::string block, loop;
+  ir::Scope scope = ir::Scope::kMemory;  // kGroup, or where the buffer is already
 
   static constexpr const char* kName = "compute_at";
   static auto fields() {
-    return std::tuple{Field{"block", &ComputeAt::block}, Field{"loop", &ComputeAt::loop}};
+    return std::tuple{Field{"block", &ComputeAt::block}, Field{"loop", &ComputeAt::loop},
+                      Field{"scope", &ComputeAt::scope, nullptr, true}};
   }
   std::string text() const;
 };

@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include "compiler/analysis/box.h"
 #include "compiler/analysis/dependence.h"
 #include "compiler/schedule/edit.h"
 #include "compiler/schedule/region.h"
@@ -45,7 +46,7 @@ class Mover {
     for (const auto& [buffer, producer] : produced_) settle(buffer, producer);
     for (const LoopId loop : nest_.loops_around(consumer_))
       if (ir::is_concurrent(nest_.loops[loop].kind) &&
-          analysis::repeats_writes(nest_, consumer_, loop))
+          analysis::writes_twice(nest_, consumer_, loop))
         return refuse(Refusal::kBreaksDependence, step_.block);
     return {};
   }

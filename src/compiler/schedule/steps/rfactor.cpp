@@ -32,6 +32,8 @@ class Factorer {
     const std::size_t dims = nest_.blocks[id_].index.size();
     if (step_.dim < -1 || step_.dim > static_cast<int>(dims))
       return refuse(Refusal::kBadDimension, step_.block);
+    if (step_.scope != ir::Scope::kMemory && step_.scope != ir::Scope::kGroup)
+      return refuse(Refusal::kBadScope, step_.name);
     dim_ = step_.dim < 0 ? static_cast<std::ptrdiff_t>(dims) : step_.dim;
     if (auto legal = check(); !legal) return legal;
     const Region region = LATHE_TRY(region_computed(nest_, id_, home_));
@@ -82,6 +84,7 @@ class Factorer {
     partial.shape = result.shape;
     partial.shape.insert(partial.shape.begin() + dim_, count);
     partial.at = home_;
+    partial.scope = step_.scope;
     nest_.buffers.push_back(std::move(partial));
     return static_cast<BufferId>(nest_.buffers.size() - 1);
   }
@@ -193,8 +196,9 @@ class Factorer {
 }  // namespace
 
 std::string Rfactor::text() const {
-  const std::string out = fmt::format("rfactor {} over {} into {}", block, loop, name);
-  return dim < 0 ? out : out + fmt::format(", dimension {}", dim);
+  std::string out = fmt::format("rfactor {} over {} into {}", block, loop, name);
+  if (dim >= 0) out += fmt::format(", dimension {}", dim);
+  return scope == ir::Scope::kMemory ? out : out + fmt::format(" in {}", ir::name_of(scope));
 }
 
 StepResult<void> apply_step(ir::Nest& nest, const Rfactor& step) {

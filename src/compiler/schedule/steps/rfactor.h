@@ -10,15 +10,18 @@ namespace lathe::schedule {
 
 // Splits the reduction of the block over a reduction `loop`. A buffer `name` with one more
 // dimension holds partial results: the block accumulates into it, and a new block with the old
-// one's name reduces it. The new dimension is number `dim` of the buffer; -1: the last.
+// one's name reduces it. The new dimension is number `dim` of the buffer; -1: the last. Where the
+// items of a group share the parts, the buffer is in the group's memory.
 struct Rfactor {
   std::string block, loop, name;
   int dim = -1;
+  ir::Scope scope = ir::Scope::kMemory;  // or kGroup
 
   static constexpr const char* kName = "rfactor";
   static auto fields() {
     return std::tuple{Field{"block", &Rfactor::block}, Field{"loop", &Rfactor::loop},
-                      Field{"name", &Rfactor::name}, Field{"dim", &Rfactor::dim, nullptr, true}};
+                      Field{"name", &Rfactor::name}, Field{"dim", &Rfactor::dim, nullptr, true},
+                      Field{"scope", &Rfactor::scope, nullptr, true}};
   }
   std::string text() const;
 };

@@ -46,10 +46,10 @@ bool is_called(const OpenclDevice& device, Platform platform, DeviceId id, const
   Words name{};
   if (device.api.GetPlatformInfo(platform, opencl::kPlatformName, sizeof name.text - 1, name.text,
                                  nullptr) == 0 &&
-      std::strstr(name.text, part) != nullptr)
+      ::strcasestr(name.text, part) != nullptr)
     return true;
-  return std::strstr(words_of(device, id, opencl::kDeviceName).text, part) != nullptr ||
-         std::strstr(words_of(device, id, opencl::kDeviceVendor).text, part) != nullptr;
+  return ::strcasestr(words_of(device, id, opencl::kDeviceName).text, part) != nullptr ||
+         ::strcasestr(words_of(device, id, opencl::kDeviceVendor).text, part) != nullptr;
 }
 
 // Lower is better.

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cstring>
 #include <limits>
 
 #include "base/environment.h"
@@ -127,6 +128,11 @@ int rank_of(const Facts& facts) {
   return static_cast<int>(std::ranges::find(kOrder, facts.kind) - kOrder.begin());
 }
 
+// Whatever letters are capital.
+bool has_part(const std::string& text, const std::string& part) {
+  return ::strcasestr(text.c_str(), part.c_str()) != nullptr;
+}
+
 std::vector<Facts> facts_of(const std::vector<Found>& devices) {
   std::vector<Facts> facts;
   for (const Found& device : devices) facts.push_back(device.facts);
@@ -147,7 +153,8 @@ Result<std::size_t> choose_device(const std::vector<Facts>& devices, const std::
   for (std::size_t i = 0; i < devices.size(); ++i) {
     const Facts& f = devices[i];
     names += (names.empty() ? "" : ", ") + fmt::format("{} ({})", f.name, f.platform);
-    if (!f.name.contains(part) && !f.platform.contains(part) && !f.vendor.contains(part)) continue;
+    if (!has_part(f.name, part) && !has_part(f.platform, part) && !has_part(f.vendor, part))
+      continue;
     if (best == devices.size() || rank_of(f) < rank_of(devices[best])) best = i;
   }
   if (best < devices.size()) return best;
@@ -192,5 +199,58 @@ Status Device::expect_after(Code code, const std::string& what) {
 }
 
 Status Device::finish(const std::string& what) { return expect_after(api_->Finish(queue()), what); }
+
+Result<Handle> Device::own_buffer(Buffer buffer, Code code, const std::string& what) const {
+  LATHE_TRY_STATUS(expect(code, what));
+  return Handle(buffer, [release = api_->ReleaseMemObject](void* b) {
+    if (b != nullptr) release(static_cast<Buffer>(b));
+  });
+}
+
+Result<Handle> Device::allocate(std::int64_t bytes, const std::string& what) {
+  Code code = 0;
+  Buffer buffer =
+      api_->CreateBuffer(context(), kReadWrite, static_cast<std::size_t>(bytes), nullptr, &code);
+  return own_buffer(buffer, code, what);
+}
+
+Result<Handle> Device::part(const Handle& whole, std::int64_t offset, std::int64_t bytes,
+                            const std::string& what) {
+  Code code = 0;
+  const SubRegion region{static_cast<std::size_t>(offset), static_cast<std::size_t>(bytes)};
+  Buffer buffer = api_->CreateSubBuffer(static_cast<Buffer>(whole.get()), kReadWrite, kSubRegion,
+                                        &region, &code);
+  return own_buffer(buffer, code, what);
+}
+
+Status Device::write(const Handle& whole, std::int64_t offset, std::span<const std::byte> bytes,
+                     const std::string& what) {
+  constexpr Number kWait = 1;
+  const Code code = api_->EnqueueWriteBuffer(queue(), static_cast<Buffer>(whole.get()), kWait,
+                                             static_cast<std::size_t>(offset), bytes.size(),
+                                             bytes.data(), 0, nullptr, nullptr);
+  return expect_after(code, what);
+}
+
+Status Device::read(const Handle& whole, std::int64_t offset, std::span<std::byte> bytes,
+                    const std::string& what) {
+  constexpr Number kWait = 1;
+  const Code code = api_->EnqueueReadBuffer(queue(), static_cast<Buffer>(whole.get()), kWait,
+                                            static_cast<std::size_t>(offset), bytes.size(),
+                                            bytes.data(), 0, nullptr, nullptr);
+  return expect_after(code, what);
+}
+
+Status Device::fill(const Handle& whole, std::int64_t offset, std::int64_t bytes,
+                    const std::string& what) {
+  constexpr std::uint32_t kOnes = 0xffffffff;
+  const std::size_t step = bytes % 4 == 0 ? 4 : 1;
+  LATHE_TRY_STATUS(
+      expect(api_->EnqueueFillBuffer(queue(), static_cast<Buffer>(whole.get()), &kOnes, step,
+                                     static_cast<std::size_t>(offset),
+                                     static_cast<std::size_t>(bytes), 0, nullptr, nullptr),
+             what));
+  return finish(what);
+}
 
 }  // namespace lathe::opencl

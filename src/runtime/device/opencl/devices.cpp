@@ -2,10 +2,7 @@
 
 #include <utility>
 
-#include "base/file.h"
-#include "base/helper_path.h"
-#include "base/subprocess.h"
-#include "base/temporary_folder.h"
+#include "runtime/device/ask.h"
 
 namespace lathe::opencl {
 
@@ -27,17 +24,8 @@ Result<Devices> devices_from_json(const Json& json) {
 }
 
 Result<Devices> ask_for_devices() {
-  const std::string runner = LATHE_TRY(find_helper("lathe-opencl-runner"));
-  const TemporaryFolder folder;
-  if (folder.path().empty()) return std::unexpected(no_temporary_folder());
-  const std::string answer = folder.path() + "/devices.json";
-  const Finished finished =
-      LATHE_TRY(run_to_end({runner, "--devices", answer}, folder.path() + "/errors"));
-  if (finished.status == 0)
-    return devices_from_json(LATHE_TRY(parse_json(LATHE_TRY(read_file(answer)))));
-  std::string sentence = finished.errors.substr(0, finished.errors.find('\n'));
-  if (sentence.empty()) sentence = "the driver of OpenCL crashed when it was asked for its devices";
-  return fail(ErrorKind::kNotFound, "{}", sentence);
+  return devices_from_json(
+      LATHE_TRY(device::ask_for_devices("lathe-opencl-runner", "the driver of OpenCL")));
 }
 
 }  // namespace lathe::opencl

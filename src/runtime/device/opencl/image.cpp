@@ -1,94 +1,10 @@
 #include "runtime/device/opencl/image.h"
 
 #include <stdexcept>
-#include <utility>
 
 #include "base/json.h"
 
 namespace lathe::opencl {
-namespace {
-
-constexpr const char* kAreas[] = {"input", "output", "constant", "scratch"};
-
-Json json_of(const Launch& launch) {
-  Json arguments = Json::array();
-  for (const Argument& a : launch.arguments)
-    arguments.push_back({kAreas[static_cast<int>(a.area)], a.position});
-  return {{"kernel", launch.kernel},
-          {"arguments", std::move(arguments)},
-          {"groups", launch.groups},
-          {"items", launch.items}};
-}
-
-Json json_of(const std::vector<Launch>& launches) {
-  Json out = Json::array();
-  for (const Launch& launch : launches) out.push_back(json_of(launch));
-  return out;
-}
-
-// JSON's library would round a fraction, and a number that is too large is undefined for it.
-std::int64_t whole_number(const Json& json) {
-  const bool whole = json.is_number_unsigned()
-                         ? std::in_range<std::int64_t>(json.get<std::uint64_t>())
-                         : json.is_number_integer();
-  if (!whole) throw std::invalid_argument("a number is not whole, or too large");
-  return json.get<std::int64_t>();
-}
-
-std::int64_t size_from(const Json& json) {
-  const std::int64_t size = whole_number(json);
-  if (size < 0) throw std::invalid_argument("a size is negative");
-  return size;
-}
-
-std::vector<std::int64_t> sizes_from(const Json& json) {
-  std::vector<std::int64_t> out;
-  for (const Json& size : json) out.push_back(size_from(size));
-  return out;
-}
-
-std::array<std::int64_t, 3> grid_from(const Json& json) {
-  if (json.size() != 3) throw std::invalid_argument("a grid has not three dimensions");
-  return {whole_number(json.at(0)), whole_number(json.at(1)), whole_number(json.at(2))};
-}
-
-Argument argument_from(const Json& json) {
-  const auto name = json.at(0).get<std::string>();
-  const std::int64_t position = size_from(json.at(1));
-  if (!std::in_range<int>(position)) throw std::invalid_argument("a position is too large");
-  for (int area = 0; area < 4; ++area)
-    if (name == kAreas[area]) return {static_cast<Area>(area), static_cast<int>(position)};
-  throw std::invalid_argument("there is no area " + name);
-}
-
-std::vector<Launch> launches_from(const Json& json) {
-  std::vector<Launch> out;
-  for (const Json& each : json) {
-    Launch launch{each.at("kernel"), {}, grid_from(each.at("groups")), grid_from(each.at("items"))};
-    for (const Json& argument : each.at("arguments"))
-      launch.arguments.push_back(argument_from(argument));
-    out.push_back(std::move(launch));
-  }
-  return out;
-}
-
-// The first fault that the types do not show; empty if there is none.
-std::string fault_of(const Image& image, const Launch& launch) {
-  for (int d = 0; d < 3; ++d)
-    if (launch.groups[static_cast<std::size_t>(d)] < 1 ||
-        launch.items[static_cast<std::size_t>(d)] < 1)
-      return "the grid of " + launch.kernel + " is empty";
-  for (const Argument& a : launch.arguments) {
-    const bool tensor = a.area == Area::kInput || a.area == Area::kOutput;
-    const auto& tensors = a.area == Area::kInput ? image.inputs : image.outputs;
-    if (a.position < 0 ||
-        (tensor ? std::cmp_greater_equal(a.position, tensors.size()) : a.position != 0))
-      return "an argument of " + launch.kernel + " is not there";
-  }
-  return "";
-}
-
-}  // namespace
 
 std::vector<std::byte> bytes_of(const Image& image) {
   const std::string text = Json{
@@ -100,9 +16,9 @@ std::vector<std::byte> bytes_of(const Image& image) {
       {"constant_bytes", image.constant_bytes},
       {"scratch_bytes", image.scratch_bytes},
       {"local_bytes", image.local_bytes},
-      {"prepare", json_of(image.prepare)},
-      {"run",
-       json_of(image.run)}}.dump();
+      {"prepare", device::to_json(image.prepare)},
+      {"run", device::to_json(
+                  image.run)}}.dump();
   const auto bytes = std::as_bytes(std::span(text));
   return {bytes.begin(), bytes.end()};
 }
@@ -118,22 +34,22 @@ Result<Image> image_from(std::span<const std::byte> bytes) {
     image = {json.at("source"),
              json.at("options"),
              json.at("extensions"),
-             sizes_from(json.at("inputs")),
-             sizes_from(json.at("outputs")),
-             size_from(json.at("constant_bytes")),
-             size_from(json.at("scratch_bytes")),
-             size_from(json.at("local_bytes")),
-             launches_from(json.at("prepare")),
-             launches_from(json.at("run"))};
+             device::sizes_from(json.at("inputs")),
+             device::sizes_from(json.at("outputs")),
+             device::size_from(json.at("constant_bytes")),
+             device::size_from(json.at("scratch_bytes")),
+             device::size_from(json.at("local_bytes")),
+             device::launches_from(json.at("prepare")),
+             device::launches_from(json.at("run"))};
   } catch (const std::exception& error) {
     return fail(ErrorKind::kInvalidArgument, "this is no image of an OpenCL program: {}",
                 error.what());
   }
   for (const auto* launches : {&image.prepare, &image.run})
-    for (const Launch& launch : *launches)
-      if (const std::string fault = fault_of(image, launch); !fault.empty())
-        return fail(ErrorKind::kInvalidArgument, "this is no image of an OpenCL program: {}",
-                    fault);
+    if (const std::string fault =
+            device::fault_of(*launches, image.inputs.size(), image.outputs.size());
+        !fault.empty())
+      return fail(ErrorKind::kInvalidArgument, "this is no image of an OpenCL program: {}", fault);
   return image;
 }
 

@@ -2,7 +2,6 @@
 // memory, and what is launched in which order. Its bytes are JSON.
 #pragma once
 
-#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -10,30 +9,13 @@
 #include <vector>
 
 #include "base/result.h"
+#include "runtime/device/launches/launches.h"
 
 namespace lathe::opencl {
 
-// Memory on the device that kernels get as a pointer. Of inputs and outputs, one for each tensor.
-enum class Area {
-  kInput,
-  kOutput,
-  kConstant,  // filled by the launches of `prepare`, and kept
-  kScratch,   // of one run
-};
-struct Argument {
-  Area area = Area::kInput;
-  int position = 0;  // among the inputs or outputs; else 0
-  friend bool operator==(const Argument&, const Argument&) = default;
-};
-
-// A kernel of the source on a grid. Launches run in order, each after the one before it is done.
-struct Launch {
-  std::string kernel;
-  std::vector<Argument> arguments;              // in the order of the kernel's parameters
-  std::array<std::int64_t, 3> groups{1, 1, 1};  // work groups along x, y and z
-  std::array<std::int64_t, 3> items{1, 1, 1};   // work items of a group
-  friend bool operator==(const Launch&, const Launch&) = default;
-};
+using device::Area;
+using device::Argument;
+using device::Launch;
 
 struct Image {
   std::string source;                         // OpenCL C 1.2

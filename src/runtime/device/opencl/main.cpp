@@ -32,6 +32,6 @@ int main(int count, char** words) {
   }
   return lathe::runner::serve_with("lathe-opencl-runner", [] {
     return lathe::opencl::make_engine(
-        {.device = {}, .library = {}, .cache = lathe::opencl::BinaryCache::of_this_user()});
+        {.device = {}, .library = {}, .cache = lathe::device::BinaryCache::of_this_user("opencl")});
   });
 }

@@ -199,8 +199,7 @@ Status Program::rebind(const std::vector<Launch>& launches, const BufferOf& buff
                        std::vector<BoundLaunch>& bound) const {
   for (std::size_t i = 0; i < launches.size(); ++i)
     for (std::size_t a = 0; a < launches[i].arguments.size(); ++a) {
-      const Owned<Buffer> owned = buffer_of(launches[i].arguments[a]);
-      const Buffer buffer = owned.get();
+      const auto buffer = static_cast<Buffer>(buffer_of(launches[i].arguments[a]).get());
       const Code code =
           device_.api().SetKernelArg(bound[i].kernel.get(), static_cast<Number>(a), sizeof(Buffer),
                                      static_cast<const void*>(&buffer));

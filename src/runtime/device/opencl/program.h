@@ -9,11 +9,13 @@
 #include <vector>
 
 #include "base/result.h"
-#include "runtime/device/opencl/binary_cache.h"
+#include "runtime/device/binary_cache.h"
 #include "runtime/device/opencl/device.h"
 #include "runtime/device/opencl/image.h"
 
 namespace lathe::opencl {
+
+using device::BinaryCache;
 
 // Fails with kUnsupported where the device cannot run it, for a reason that shows before it is
 // built: an extension, work groups, local memory or buffers. One sentence names the first.
@@ -26,7 +28,7 @@ struct BoundLaunch {
   std::array<std::size_t, 3> items{};  // of the whole grid
   std::array<std::size_t, 3> group{};
 };
-using BufferOf = std::function<Owned<Buffer>(const Argument&)>;
+using BufferOf = std::function<Handle(const Argument&)>;
 
 class Program {
  public:

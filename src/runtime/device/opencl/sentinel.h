@@ -4,9 +4,7 @@
 #include <memory>
 
 #include "base/result.h"
-#include "runtime/device/opencl/binary_cache.h"
 #include "runtime/device/opencl/device.h"
-#include "runtime/device/opencl/memory.h"
 #include "runtime/device/opencl/program.h"
 
 namespace lathe::opencl {

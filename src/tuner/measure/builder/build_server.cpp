@@ -112,6 +112,8 @@ Result<BuildServer::Reply> BuildServer::set_up(const runner::Message& message) {
   workload_ = LATHE_TRY(te::parse_workload(setup.workload));
   workload_->contract.free_layout = setup.free_layout;
   target_ = LATHE_TRY(driver::resolve_target(LATHE_TRY(parse_target(setup.target)), backends_));
+  const auto make_assembler = measure::device_of(target_.kind()).make_assembler;
+  if (make_assembler != nullptr && !assembler_) assembler_ = make_assembler();
   limit_memory(setup.memory_bytes);
   return runner::encode(measure::SetUp{});
 }
@@ -127,6 +129,7 @@ Result<BuildServer::Reply> BuildServer::build_candidate(const runner::Message& m
   built.lower_seconds = now() - start;
   built.known = !request.anew && known_.contains(built.program_hash);
   if (!built.known) LATHE_TRY_STATUS(generate(program, target_, backends_, built));
+  if (!built.known && assembler_) LATHE_TRY_STATUS(assembler_->assemble(built));
   return runner::encode(built);
 }
 

@@ -1,6 +1,7 @@
 // The builder's answers to requests.
 #pragma once
 
+#include <memory>
 #include <optional>
 #include <set>
 #include <string>
@@ -10,6 +11,7 @@
 #include "compiler/te/workload.h"
 #include "runtime/runner/channel.h"
 #include "tuner/measure/build_protocol.h"
+#include "tuner/measure/device.h"
 
 namespace lathe::builder {
 
@@ -37,6 +39,7 @@ class BuildServer {
   driver::Backends backends_;
   std::optional<te::Workload> workload_;
   Target target_;
+  std::unique_ptr<measure::Assembler> assembler_;
   std::set<std::string> known_;  // the workload's programs that need not be built again
 };
 

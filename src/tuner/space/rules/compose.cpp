@@ -14,6 +14,11 @@ int number_of(const std::vector<Knob>& knobs, const std::string& name) {
   return found == knobs.end() ? -1 : static_cast<int>(found - knobs.begin());
 }
 
+ir::SizeId size_given(int knob, Derived& derived) {
+  if (knob < 0) return derived.sizes.constant(1);
+  return derived.sizes.knob(knob, derived.knobs[static_cast<std::size_t>(knob)].name);
+}
+
 std::vector<std::int64_t> first_values(const std::vector<Knob>& knobs) {
   std::vector<std::int64_t> values;
   for (const Knob& knob : knobs) values.push_back(knob.values[0]);

@@ -1,6 +1,7 @@
 #include "tuner/space/rules/kinds.h"
 
 #include "tuner/space/rules/cpu.h"
+#include "tuner/space/rules/cuda/cuda.h"
 #include "tuner/space/rules/opencl/opencl.h"
 
 namespace lathe::space {
@@ -16,7 +17,12 @@ constexpr KindRules kKinds[] = {
      [](const te::Workload& workload, const Target& target, Flavour flavour) {
        return derive_for_opencl(workload, target.as_opencl(), flavour);
      },
-     opencl_meaning}};
+     opencl_meaning},
+    {DeviceKind::kCuda,
+     [](const te::Workload& workload, const Target& target, Flavour flavour) {
+       return derive_for_cuda(workload, target.as_cuda(), flavour);
+     },
+     cuda_meaning}};
 
 }  // namespace
 

@@ -46,6 +46,8 @@ struct Derived {
   std::vector<std::vector<std::int64_t>> starts;
   Build build;
 };
+// The size that a knob gives; 1 where there is none (-1).
+ir::SizeId size_given(int knob, Derived& derived);
 // Rules that add starts for what else there is stop at so many.
 inline constexpr std::size_t kMostStarts = 8;
 

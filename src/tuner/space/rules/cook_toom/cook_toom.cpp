@@ -10,6 +10,7 @@
 #include "tuner/space/rules/cook_toom/start.h"
 #include "tuner/space/rules/shared/axes.h"
 #include "tuner/space/rules/shared/choices.h"
+#include "tuner/space/rules/shared/knob_list.h"
 #include "tuner/space/rules/tile/free_layouts.h"
 
 namespace lathe::space {
@@ -93,49 +94,33 @@ namespace {
 
 // Adds the knobs after those of before; the first is the algorithm.
 void list_knobs(CookToomRule& rule, std::vector<Knob>& knobs) {
-  const auto add = [&](const std::string& name, Values values, std::vector<std::string> labels) {
-    Knob knob{name, std::move(values), std::move(labels), false};
-    knob.structural = !knob.labels.empty();
-    knobs.push_back(std::move(knob));
-    return static_cast<int>(knobs.size()) - 1;
-  };
-  const auto choice = [&](const std::string& name, const auto& choices) {
-    Values values;
-    std::vector<std::string> labels;
-    for (const auto& each : choices) {
-      values.push_back(static_cast<std::int64_t>(values.size()));
-      labels.push_back(label_of(each));
-    }
-    return add(name, std::move(values), std::move(labels));
-  };
+  KnobList list(knobs);
   const ImageSum& sum = rule.sum;
   const std::int64_t vectors = (sum.vector_extent + rule.lanes - 1) / rule.lanes;
-  rule.at.algorithm = choice("algorithm", rule.algorithms);
-  rule.at.place = choice("ct.input", rule.places);
-  rule.at.copy = choice("ct.copy", rule.copies);
-  if (rule.target.threads > 1) rule.at.share = choice("ct.parallel", rule.shares);
-  rule.at.tile_v = add("ct.tile.v", up_to({1, 2, 3, 4, 6}, vectors), {});
-  rule.at.tile_p0 =
-      add("ct.tile.p0", up_to({1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 12, 14}, sum.axes.back().extent), {});
+  rule.at.algorithm = list.choice("algorithm", rule.algorithms);
+  rule.at.place = list.choice("ct.input", rule.places);
+  rule.at.copy = list.choice("ct.copy", rule.copies);
+  if (rule.target.threads > 1) rule.at.share = list.choice("ct.parallel", rule.shares);
+  rule.at.tile_v = list.size("ct.tile.v", up_to({1, 2, 3, 4, 6}, vectors));
+  rule.at.tile_p0 = list.size(
+      "ct.tile.p0", up_to({1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 12, 14}, sum.axes.back().extent));
   if (sum.axes.size() > 1)
-    rule.at.tile_p1 = add("ct.tile.p1", up_to({1, 2, 3, 4, 7}, sum.axes[0].extent), {});
+    rule.at.tile_p1 = list.size("ct.tile.p1", up_to({1, 2, 3, 4, 7}, sum.axes[0].extent));
   Values rows = up_to({1, 2, 3, 4, 5, 7, 8, 10, 14, 16, 28, 32}, sum.axes[0].extent);
   if (rows.back() < sum.axes[0].extent) rows.push_back(sum.axes[0].extent);
-  rule.at.block_t = add("ct.block.t", rows, {});
+  rule.at.block_t = list.size("ct.block.t", rows);
   if (rule.target.threads > 1 && sum.axes.size() > 1)
-    rule.at.block_p0 = add("ct.block.p0", blocks_of(sum.axes[1].extent, rule.target.threads), {});
-  if (vectors > 1) rule.at.block_v = add("ct.block.v", blocks_of(vectors, rule.target.threads), {});
+    rule.at.block_p0 = list.size("ct.block.p0", blocks_of(sum.axes[1].extent, rule.target.threads));
+  if (vectors > 1)
+    rule.at.block_v = list.size("ct.block.v", blocks_of(vectors, rule.target.threads));
   rule.at.unroll =
-      add("ct.unroll.k", powers_and(std::min<std::int64_t>(sum.channel_extent, 4)), {});
-  rule.at.prefetch = add("ct.prefetch", {0, 4096, 16384}, {});
+      list.size("ct.unroll.k", powers_and(std::min<std::int64_t>(sum.channel_extent, 4)));
+  rule.at.prefetch = list.size("ct.prefetch", {0, 4096, 16384});
 }
 
 void constrain_products(const CookToomRule& rule, Derived& derived) {
   ir::Sizes& s = derived.sizes;
-  const auto size = [&](int knob) {
-    return knob < 0 ? s.constant(1)
-                    : s.knob(knob, derived.knobs[static_cast<std::size_t>(knob)].name);
-  };
+  const auto size = [&](int knob) { return size_given(knob, derived); };
   const ir::SizeId pixels = s.mul(size(rule.at.tile_p0), size(rule.at.tile_p1));
   const ir::SizeId v = size(rule.at.tile_v);
   derived.constraints.push_back({"the register tile of products spills",

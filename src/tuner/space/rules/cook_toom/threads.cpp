@@ -54,7 +54,7 @@ class SharedCycles {
           if (const ProductTile tile{v, p0, p1}; fits(tile, rule)) tiles_.push_back(tile);
   }
 
-  struct Plan {
+  struct Decision {
     double cycles = 1e300;
     TileShare share = TileShare::kTiles;
     Blocks blocks;
@@ -65,7 +65,7 @@ class SharedCycles {
   static bool shares_tiles(TileShare share) {
     return share == TileShare::kTiles || share == TileShare::kBatchAndTiles;
   }
-  Plan best() {
+  Decision best() {
     consider_positions();
     for (const std::int64_t rows : blocks_of(rule_.at.block_t, rows_))
       for (const std::int64_t columns : blocks_of(rule_.at.block_p0, columns_)) {
@@ -74,7 +74,7 @@ class SharedCycles {
           consider_results({rows, columns, vectors});
       }
     // The largest blocks of what is about as good as the best.
-    return std::ranges::min(plans_, {}, [this](const Plan& p) {
+    return std::ranges::min(decisions_, {}, [this](const Decision& p) {
       const std::int64_t block = p.blocks.rows * p.blocks.columns * p.blocks.vectors;
       return std::tuple(p.cycles > kAlike * least_, !shares_tiles(p.share),
                         p.blocks.columns < columns_, -block, p.cycles);
@@ -239,11 +239,11 @@ class SharedCycles {
     const std::int64_t own = (parts_of(axes) + threads_ - 1) / threads_;
     return static_cast<double>(own);
   }
-  void take(Plan plan) {
-    if (!shares_tiles(plan.share)) plan.cycles *= kWholeInput;
-    else if (plan.blocks.columns < columns_) plan.cycles *= kColumns;
-    least_ = std::min(least_, plan.cycles);
-    plans_.push_back(plan);
+  void take(Decision decision) {
+    if (!shares_tiles(decision.share)) decision.cycles *= kWholeInput;
+    else if (decision.blocks.columns < columns_) decision.cycles *= kColumns;
+    least_ = std::min(least_, decision.cycles);
+    decisions_.push_back(decision);
   }
 
   const CookToomRule& rule_;
@@ -255,7 +255,7 @@ class SharedCycles {
   std::int64_t rows_ = 1, columns_ = 1, vectors_ = 1, outer_ = 1, strands_ = 1, positions_ = 1;
   double unlike_ = 1;  // products of the position that has most, over the mean
   std::vector<ProductTile> tiles_;
-  std::vector<Plan> plans_;
+  std::vector<Decision> decisions_;
   double least_ = 1e300;
 };
 
@@ -263,30 +263,31 @@ class SharedCycles {
 
 SharedStart shared_start(const CookToomRule& rule, const std::vector<Knob>& knobs,
                          std::size_t algorithm, std::vector<std::int64_t> start) {
-  const SharedCycles::Plan plan = SharedCycles(rule, knobs, rule.algorithms[algorithm]).best();
+  const SharedCycles::Decision decision =
+      SharedCycles(rule, knobs, rule.algorithms[algorithm]).best();
   const auto set = [&](int knob, std::int64_t value) {
     if (knob >= 0) start[static_cast<std::size_t>(knob)] = value;
   };
   const auto choose = [&](int knob, const auto& choices, const auto& wanted) {
     set(knob, std::ranges::find(choices, wanted) - choices.begin());
   };
-  const bool block = SharedCycles::shares_tiles(plan.share);
-  choose(rule.at.share, rule.shares, plan.share);
+  const bool block = SharedCycles::shares_tiles(decision.share);
+  choose(rule.at.share, rule.shares, decision.share);
   choose(rule.at.place, rule.places, block ? InputPlace::kBlock : InputPlace::kWhole);
-  choose(rule.at.copy, rule.copies, plan.copy);
-  set(rule.at.tile_v, plan.tile.v);
-  set(rule.at.tile_p0, plan.tile.p0);
-  set(rule.at.tile_p1, plan.tile.p1);
+  choose(rule.at.copy, rule.copies, decision.copy);
+  set(rule.at.tile_v, decision.tile.v);
+  set(rule.at.tile_p0, decision.tile.p0);
+  set(rule.at.tile_p1, decision.tile.p1);
   // The first value that holds so much: it may be all there is.
   const auto hold = [&](int knob, std::int64_t count) {
     if (knob < 0) return;
     const Values& values = knobs[static_cast<std::size_t>(knob)].values;
     set(knob, *std::ranges::find_if(values, [&](std::int64_t v) { return v >= count; }));
   };
-  hold(rule.at.block_t, plan.blocks.rows);
-  hold(rule.at.block_p0, plan.blocks.columns);
-  hold(rule.at.block_v, plan.blocks.vectors);
-  return {plan.cycles, std::move(start)};
+  hold(rule.at.block_t, decision.blocks.rows);
+  hold(rule.at.block_p0, decision.blocks.columns);
+  hold(rule.at.block_v, decision.blocks.vectors);
+  return {decision.cycles, std::move(start)};
 }
 
 }  // namespace lathe::space

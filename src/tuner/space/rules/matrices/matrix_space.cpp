@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "tuner/space/rules/matrices/matrices.h"
+#include "tuner/space/rules/shared/knob_list.h"
 #include "tuner/space/rules/tile/register_tile.h"
 #include "tuner/space/rules/tile/sum_parts.h"
 #include "tuner/space/rules/tile/tile_knobs.h"
@@ -58,7 +59,7 @@ class MatricesAlternatives : public Alternatives {
   std::vector<Choice> choices(const std::vector<Knob>& before) override {
     at_ = before.size();
     std::vector<Knob> knobs = before;
-    knobs.push_back({"operands", {0, 1}, {"as they lie", "as matrices"}, true});
+    KnobList(knobs).choice("operands", {"as they lie", "as matrices"});
     name_knobs(tiling_, "matrix.");
     const Tiling* only[] = {&tiling_};
     list_knobs_of(only, flavour_, false, knobs);

@@ -6,6 +6,7 @@
 #include "compiler/te/saturation.h"
 #include "tuner/space/rules/cook_toom/algorithms.h"
 #include "tuner/space/rules/opencl/item_space.h"
+#include "tuner/space/rules/shared/knob_list.h"
 
 namespace lathe::space {
 namespace {
@@ -26,12 +27,9 @@ class GridCookToom : public Alternatives {
   std::vector<Choice> choices(const std::vector<Knob>& before) override {
     at_ = before.size();
     std::vector<Knob> knobs = before;
-    Knob above{"algorithm", {0}, {"direct"}, true};
-    for (std::size_t i = 0; i < algorithms_.size(); ++i) {
-      above.values.push_back(static_cast<std::int64_t>(i) + 1);
-      above.labels.push_back(label_of(algorithms_[i]));
-    }
-    knobs.push_back(std::move(above));
+    std::vector<std::string> labels = {"direct"};
+    for (const Algorithm& each : algorithms_) labels.push_back(label_of(each));
+    KnobList(knobs).choice("algorithm", std::move(labels));
     programs_[0].list_knobs("ct.", knobs);
     for (ItemProgram& program : programs_) program.share_knobs(programs_[0]);
     return {choice_of(std::move(knobs), at_)};

@@ -4,6 +4,7 @@
 
 #include "compiler/te/naive_nest.h"
 #include "tuner/space/rules/shared/choices.h"
+#include "tuner/space/rules/shared/knob_list.h"
 
 namespace lathe::space {
 namespace {
@@ -24,6 +25,13 @@ std::int64_t at_most(const Values& values, std::int64_t most) {
   for (const std::int64_t v : values)
     if (v <= most) best = std::max(best, v);
   return best;
+}
+
+ItemStage stage_with_axes(const te::Workload& view, int stage) {
+  ItemStage out{&view, stage, {}};
+  const std::vector<Axes> axes = classify(view, stage);
+  if (!axes.empty()) out.axes = axes[0];
+  return out;
 }
 
 // Cuts the longest reduction of a stage with few results.
@@ -61,56 +69,81 @@ Prepared prepare_for_grid(const te::Workload& workload, bool in_parts) {
   return prepared;
 }
 
-ItemProgram::ItemProgram(Prepared prepared, const OpenClTarget& target)
-    : prepared_(std::make_shared<const Prepared>(std::move(prepared))), target_(target) {
-  main_ = stage_with_axes(main_stage(prepared_->view));
-}
-
-ItemStage ItemProgram::stage_with_axes(int stage) const {
-  ItemStage out{&prepared_->view, stage, {}};
-  const std::vector<Axes> axes = classify(prepared_->view, stage);
-  if (!axes.empty()) out.axes = axes[0];
-  return out;
+ItemProgram::ItemProgram(Prepared prepared, const OpenClTarget& target, bool staged)
+    : prepared_(std::make_shared<const Prepared>(std::move(prepared))),
+      target_(target),
+      staged_(staged) {
+  main_ = stage_with_axes(prepared_->view, main_stage(prepared_->view));
 }
 
 void ItemProgram::list_knobs(const std::string& prefix, std::vector<Knob>& knobs) {
-  const auto add = [&](const char* name, Values values, std::vector<std::string> labels = {}) {
-    const bool structural = !labels.empty();
-    knobs.push_back({prefix + name, std::move(values), std::move(labels), structural});
-    return static_cast<int>(knobs.size()) - 1;
-  };
+  KnobList list(knobs, prefix);
   const std::int64_t along = main_.extent(main_.axes.vector);
   const std::int64_t p0 = main_.extent(main_.pixel(0)), p1 = main_.extent(main_.pixel(1));
   std::vector<std::string> widths;
   for (const std::int64_t w : up_to({1, 2, 4, 8, 16}, target_.vector_width))
     widths.push_back(std::to_string(w));
-  Values numbers;
-  for (std::size_t i = 0; i < widths.size(); ++i) numbers.push_back(static_cast<std::int64_t>(i));
-  at_.width = add("width", std::move(numbers), std::move(widths));
-  at_.v = add("item.v", up_to({1, 2, 4}, along));
-  if (main_.pixel(0) >= 0) at_.p0 = add("item.p0", up_to({1, 2, 3, 4, 5, 6, 7, 8, 16}, p0));
-  if (main_.pixel(1) >= 0) at_.p1 = add("item.p1", up_to({1, 2, 4}, p1));
-  at_.group_x = add("group.x", up_to({1, 2, 4, 8, 16, 32, 64, 128, 256}, target_.group_items));
+  at_.width = list.choice("width", std::move(widths));
+  at_.v = list.size("item.v", up_to({1, 2, 4}, along));
+  if (main_.pixel(0) >= 0) at_.p0 = list.size("item.p0", up_to({1, 2, 3, 4, 5, 6, 7, 8, 16}, p0));
+  if (main_.pixel(1) >= 0) at_.p1 = list.size("item.p1", up_to({1, 2, 4}, p1));
+  at_.group_x =
+      list.size("group.x", up_to({1, 2, 4, 8, 16, 32, 64, 128, 256}, target_.group_items));
   if (main_.pixel(0) >= 0)
-    at_.group_y = add("group.y", up_to({1, 2, 4, 8, 16, 32}, target_.group_items));
+    at_.group_y = list.size("group.y", up_to({1, 2, 4, 8, 16, 32}, target_.group_items));
   if (main_.axes.reduce >= 0)
-    at_.unroll = add("unroll.k", up_to({1, 2, 4, 8}, main_.extent(main_.axes.reduce)));
+    at_.unroll = list.size("unroll.k", up_to({1, 2, 4, 8}, main_.extent(main_.axes.reduce)));
   if (main_.axes.reduce >= 0 && !main_.axes.taps.empty())
-    at_.reduce =
-        add("reduce", {0, 1},
-            {label_of(ReduceOrder::kChannelsOutside), label_of(ReduceOrder::kTapsOutside)});
+    at_.reduce = list.choice("reduce",
+                             std::vector{ReduceOrder::kChannelsOutside, ReduceOrder::kTapsOutside});
   if (has_strided_weights(main_))
-    at_.pack = add("pack.weights", {0, 1}, {label_of(Packing::kNone), label_of(Packing::kWhole)});
+    at_.pack = list.choice("pack.weights", std::vector{Packing::kNone, Packing::kWhole});
+  if (staged_)
+    at_.chunk = list.size("chunk.k", up_to({4, 8, 16, 32, 64}, main_.extent(main_.axes.reduce)));
+}
+
+bool ItemProgram::has_shared_reads() const {
+  return main_.axes.vector >= 0 && main_.axes.reduce >= 0 && main_.pixel(0) >= 0 &&
+         has_reuse(main_.get());
+}
+
+// What the items of a group stage of an operand, of all rows that they read together.
+void ItemProgram::constrain_staged(Derived& derived) const {
+  ir::Sizes& s = derived.sizes;
+  const auto knob = [&](int number) { return size_given(number, derived); };
+  const auto reach = [&](int iter) {
+    ir::SizeId tile = s.constant(1);
+    if (iter == main_.axes.vector)
+      tile = s.mul(s.mul(knob(at_.v), knob(at_.group_x)), s.constant(target_.vector_width));
+    else if (iter == main_.pixel(0)) tile = s.mul(knob(at_.p0), knob(at_.group_y));
+    else if (iter == main_.pixel(1)) tile = knob(at_.p1);
+    else if (iter == main_.axes.reduce) tile = knob(at_.chunk);
+    else if (std::ranges::count(main_.axes.taps, iter) > 0) tile = s.constant(main_.extent(iter));
+    return s.min(tile, s.constant(main_.extent(iter)));
+  };
+  ir::SizeId bytes = s.constant(0);
+  for (const ir::Read* read : ir::reads_of(main_.get().body)) {
+    const Dtype dtype = main_.view->tensors[static_cast<std::size_t>(read->tensor)].dtype;
+    ir::SizeId elements = s.constant(size_of(dtype));
+    for (const ir::Affine& row : read->index) {
+      ir::SizeId extent = s.constant(1);
+      for (const ir::AffineTerm& term : row.terms)
+        extent = s.add(extent, s.mul(s.constant(std::abs(term.coef)),
+                                     s.add(reach(term.iter), s.constant(-1))));
+      elements = s.mul(elements, extent);
+    }
+    bytes = s.add(bytes, elements);
+  }
+  derived.constraints.push_back(
+      {"the group stages more than its memory holds", bytes, target_.local_bytes});
 }
 
 void ItemProgram::constrain(Flavour flavour, Derived& derived) const {
   ir::Sizes& s = derived.sizes;
-  const auto size = [&](int knob) {
-    return knob < 0 ? s.constant(1)
-                    : s.knob(knob, derived.knobs[static_cast<std::size_t>(knob)].name);
-  };
+  const auto size = [&](int knob) { return size_given(knob, derived); };
   derived.constraints.push_back({"the group has more items than the device takes",
                                  s.mul(size(at_.group_x), size(at_.group_y)), target_.group_items});
+  if (staged_) constrain_staged(derived);
   if (flavour == Flavour::kWide) return;
   const ir::SizeId tile = s.mul(size(at_.v), s.mul(size(at_.p0), size(at_.p1)));
   derived.constraints.push_back({"an item has more results than registers",
@@ -136,6 +169,7 @@ void ItemProgram::set_start(const std::vector<Knob>& knobs, Values& start) const
   set(at_.unroll, 4);
   set(at_.reduce, 1);
   set(at_.pack, 1);
+  set(at_.chunk, 16);
 }
 
 ItemSizes ItemProgram::sizes_of_main(const std::vector<Knob>& knobs,
@@ -158,16 +192,19 @@ ItemSizes ItemProgram::sizes_of_main(const std::vector<Knob>& knobs,
   const bool copies = chosen(at_.pack) != 0 && has_strided_weights(main_);
   out.copying = std::min(kItemsOfGroup, target_.group_items);
   out.weights = copies ? Packing::kWhole : Packing::kNone;
+  out.staged = staged_;
+  if (staged_) out.chunk = size(at_.chunk);
   return out;
 }
 
-ItemSizes ItemProgram::fixed_sizes(const ItemStage& stage, ir::Nest& nest) const {
+namespace {
+
+ItemSizes fixed_sizes(const ItemStage& stage, const OpenClTarget& target, ir::Nest& nest) {
   const std::int64_t along = stage.extent(stage.axes.vector);
-  const std::int64_t width =
-      at_most({1, 2, 4}, std::min<std::int64_t>(along, target_.vector_width));
+  const std::int64_t width = at_most({1, 2, 4}, std::min<std::int64_t>(along, target.vector_width));
   const auto number = [&](std::int64_t value) { return nest.sizes.constant(value); };
   const std::int64_t items =
-      std::min({(along + width - 1) / width, kItemsOfGroup, target_.group_items});
+      std::min({(along + width - 1) / width, kItemsOfGroup, target.group_items});
   return {width,
           number(1),
           number(1),
@@ -177,6 +214,22 @@ ItemSizes ItemProgram::fixed_sizes(const ItemStage& stage, ir::Nest& nest) const
           number(std::min<std::int64_t>(4, stage.extent(stage.axes.reduce)))};
 }
 
+}  // namespace
+
+void put_others_on_grid(const te::Workload& view, const OpenClTarget& target, ir::Nest& nest,
+                        schedule::Trace& trace, std::set<std::string>& placed) {
+  for (const bool reduce : {true, false})  // sums first: maps may follow them
+    for (int s = 0; std::cmp_less(s, view.stages.size()); ++s) {
+      const te::Stage& stage = view.stages[static_cast<std::size_t>(s)];
+      if ((stage.reduce != ir::ReduceOp::kNone) != reduce ||
+          placed.contains(view.tensors[static_cast<std::size_t>(stage.tensor)].name))
+        continue;
+      const ItemStage other = stage_with_axes(view, s);
+      if (other.axes.vector >= 0)  // else one item computes it
+        put_on_grid(other, fixed_sizes(other, target, nest), nest, trace, placed);
+    }
+}
+
 Result<Sketch> ItemProgram::build(const std::vector<Knob>& knobs,
                                   std::span<const std::int64_t> values) const {
   Sketch sketch{prepared_->nest, prepared_->steps};
@@ -184,17 +237,7 @@ Result<Sketch> ItemProgram::build(const std::vector<Knob>& knobs,
   try {
     put_on_grid(main_, sizes_of_main(knobs, values, sketch.nest), sketch.nest, sketch.trace,
                 placed);
-    const te::Workload& view = prepared_->view;
-    for (const bool reduce : {true, false})  // sums first: maps may follow them
-      for (int s = 0; std::cmp_less(s, view.stages.size()); ++s) {
-        const te::Stage& stage = view.stages[static_cast<std::size_t>(s)];
-        if ((stage.reduce != ir::ReduceOp::kNone) != reduce ||
-            placed.contains(view.tensors[static_cast<std::size_t>(stage.tensor)].name))
-          continue;
-        const ItemStage other = stage_with_axes(s);
-        if (other.axes.vector >= 0)  // else one item computes it
-          put_on_grid(other, fixed_sizes(other, sketch.nest), sketch.nest, sketch.trace, placed);
-      }
+    put_others_on_grid(prepared_->view, target_, sketch.nest, sketch.trace, placed);
   } catch (const StepRefused& refused) {
     return fail(ErrorKind::kIllegalSchedule, "{}", refused.error.text());
   }
@@ -230,7 +273,7 @@ class TreeAlternatives : public Alternatives {
   std::vector<Choice> choices(const std::vector<Knob>& before) override {
     at_ = before.size();
     std::vector<Knob> knobs = before;
-    knobs.push_back({"sums", {0, 1}, {"whole", "in parts"}, true});
+    KnobList(knobs).choice("sums", {"whole", "in parts"});
     program_.list_knobs("parts.", knobs);
     return {choice_of(std::move(knobs), at_)};
   }
@@ -241,6 +284,38 @@ class TreeAlternatives : public Alternatives {
     other[at_] = 1;
     program_.set_start(knobs_, other);
     derived.starts.insert(derived.starts.begin(), std::move(other));
+  }
+  Result<Sketch> build(std::span<const std::int64_t> values, const Build&) const override {
+    return program_.build(knobs_, values);
+  }
+
+ private:
+  ItemProgram program_;
+  Flavour flavour_;
+  std::vector<Knob> knobs_;  // of the space
+  std::size_t at_ = 0;       // the number of the knob
+};
+
+class StageAlternatives : public Alternatives {
+ public:
+  StageAlternatives(ItemProgram program, Flavour flavour)
+      : program_(std::move(program)), flavour_(flavour) {}
+
+  std::vector<Choice> choices(const std::vector<Knob>& before) override {
+    at_ = before.size();
+    std::vector<Knob> knobs = before;
+    knobs.push_back({"stage", {0, 1}, {"none", "group"}, true});
+    program_.list_knobs("staged.", knobs);
+    return {choice_of(std::move(knobs), at_)};
+  }
+  // Whether it is worth it is for measurements to say: the direct program stays the first start.
+  void add_limits_and_starts(Derived& derived) override {
+    program_.constrain(flavour_, derived);
+    knobs_ = derived.knobs;
+    Values start = first_values(knobs_);
+    start[at_] = 1;
+    program_.set_start(knobs_, start);
+    derived.starts.push_back(std::move(start));
   }
   Result<Sketch> build(std::span<const std::int64_t> values, const Build&) const override {
     return program_.build(knobs_, values);
@@ -268,10 +343,34 @@ constexpr Meaning kTreeMeanings[] = {
      "another one these. Then the knobs parts.* have an effect"},
 };
 
+constexpr Meaning kStageMeanings[] = {
+    {"stage",
+     "none: each item reads the operands itself; group: the items of a group bring them into its "
+     "local memory, chunk by chunk of the sum. Then the knobs staged.* have an effect"},
+    {"staged.width", "elements of the vectors of an item whose operands are staged"},
+    {"staged.item.v", "width of its tile along the vector axis, in vectors"},
+    {"staged.item.p0", "height of its tile along the innermost pixel axis"},
+    {"staged.item.p1", "height of its tile along the next pixel axis"},
+    {"staged.group.x", "items of a work group that stages, along the vector axis"},
+    {"staged.group.y", "items of a work group that stages, along the innermost pixel axis"},
+    {"staged.chunk.k", "steps of the reduction whose operands are staged at a time"},
+};
+
 }  // namespace
 
 std::span<const Meaning> item_meanings() { return kItemMeanings; }
 std::span<const Meaning> tree_meanings() { return kTreeMeanings; }
+std::span<const Meaning> stage_meanings() { return kStageMeanings; }
+
+Result<std::unique_ptr<Alternatives>> offer_stage(const OpenClContext& context) {
+  ItemProgram program(prepare_for_grid(context.workload, false), context.target, true);
+  if (!program.has_shared_reads() || context.target.local_bytes == 0) return nullptr;
+  std::vector<Knob> knobs;
+  ItemProgram tried = program;
+  tried.list_knobs("", knobs);
+  if (!tried.build(knobs, first_values(knobs))) return nullptr;
+  return std::make_unique<StageAlternatives>(std::move(program), context.flavour);
+}
 
 Result<std::unique_ptr<Alternatives>> offer_tree(const OpenClContext& context) {
   Prepared prepared = prepare_for_grid(context.workload, true);

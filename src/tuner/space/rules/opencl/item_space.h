@@ -4,6 +4,7 @@
 #pragma once
 
 #include <memory>
+#include <set>
 #include <span>
 #include <string>
 #include <vector>
@@ -17,16 +18,19 @@ namespace lathe::space {
 // Numbers of the knobs; -1: this program has no such knob.
 struct ItemKnobs {
   int width = -1, v = -1, p0 = -1, p1 = -1, group_x = -1, group_y = -1, unroll = -1;
-  int reduce = -1, pack = -1;
+  int reduce = -1, pack = -1, chunk = -1;
 };
 
 // A program whose stages go on grids.
 class ItemProgram {
  public:
-  ItemProgram(Prepared prepared, const OpenClTarget& target);
+  // `staged`: the main stage's operands go through memory of the group.
+  ItemProgram(Prepared prepared, const OpenClTarget& target, bool staged = false);
 
   // False if its main stage has no axis but reductions.
   bool has_axes() const { return main_.axes.vector >= 0; }
+  // True if items of a group read the same elements of the main stage's operands.
+  bool has_shared_reads() const;
   // Adds the knobs of the main stage, named with `prefix`, after those of before.
   void list_knobs(const std::string& prefix, std::vector<Knob>& knobs);
   // Has the same knobs as another program, whose tiles are alike.
@@ -37,13 +41,13 @@ class ItemProgram {
   Result<Sketch> build(const std::vector<Knob>& knobs, std::span<const std::int64_t> values) const;
 
  private:
-  ItemStage stage_with_axes(int stage) const;
+  void constrain_staged(Derived& derived) const;
   ItemSizes sizes_of_main(const std::vector<Knob>& knobs, std::span<const std::int64_t> values,
                           ir::Nest& nest) const;
-  ItemSizes fixed_sizes(const ItemStage& stage, ir::Nest& nest) const;
 
   std::shared_ptr<const Prepared> prepared_;  // stages refer to its view
   OpenClTarget target_;
+  bool staged_;
   ItemStage main_;
   ItemKnobs at_;
 };
@@ -51,11 +55,20 @@ class ItemProgram {
 // The steps with which every schedule on a grid begins. `in_parts`: long sums are cut.
 Prepared prepare_for_grid(const te::Workload& workload, bool in_parts);
 
+// Puts the stages that are not among `placed` on grids, with fixed tiles. Throws StepRefused.
+void put_others_on_grid(const te::Workload& view, const OpenClTarget& target, ir::Nest& nest,
+                        schedule::Trace& trace, std::set<std::string>& placed);
+
 Result<Derived> derive_items(const OpenClContext& context);
 std::span<const Meaning> item_meanings();
 
 // Sums in parts, as a knob of the space; nothing where none is long.
 Result<std::unique_ptr<Alternatives>> offer_tree(const OpenClContext& context);
 std::span<const Meaning> tree_meanings();
+
+// Operands that go through memory of the group, as a knob of the space; nothing where items share
+// none, or where the device has no such memory of its own.
+Result<std::unique_ptr<Alternatives>> offer_stage(const OpenClContext& context);
+std::span<const Meaning> stage_meanings();
 
 }  // namespace lathe::space

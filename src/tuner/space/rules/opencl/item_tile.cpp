@@ -30,6 +30,7 @@ class ItemBuilder : private Stepper {
     bind_loops();
     keep_in_registers();
     write_out_tile();
+    if (sizes_.staged) stage_operands();
     fuse_consumers();
     placed_.insert(name_);
   }
@@ -79,7 +80,8 @@ class ItemBuilder : private Stepper {
       split(loop(of_.pixel(1)), sizes_.p1, loop(of_.pixel(1)) + ".g", loop(of_.pixel(1)) + ".t");
     if (of_.axes.reduce >= 0) {
       const std::string& k = loop(of_.axes.reduce);
-      split(k, sizes_.unroll, k + ".s", k + ".u");
+      if (sizes_.staged) split(k, sizes_.chunk, k + ".c", k + ".r");
+      split(sizes_.staged ? k + ".r" : k, sizes_.unroll, k + ".s", k + ".u");
     }
   }
 
@@ -93,6 +95,7 @@ class ItemBuilder : private Stepper {
     if (of_.pixel(0) >= 0) order.push_back(loop(of_.pixel(0)) + ".i");
     order.push_back(v + ".i");
     tile_loop_ = v + ".i";
+    if (sizes_.staged) order.push_back(loop(of_.axes.reduce) + ".c");
     Names taps;
     for (const int t : of_.axes.taps) taps.push_back(loop(t));
     const auto add_taps = [&] { order.insert(order.end(), taps.begin(), taps.end()); };
@@ -142,6 +145,42 @@ class ItemBuilder : private Stepper {
     for (std::size_t i = 0; i < layout.size(); ++i)
       kind(fmt::format("{}.d{}", name, i),
            i + 1 == layout.size() ? LoopKind::kVectorized : LoopKind::kUnrolled);
+  }
+
+  // Copies of what the items of a group read in a chunk of the sum. Rows are padded up to whole
+  // vectors; items next to each other copy vectors that lie side by side in the copy.
+  void stage_operands() {
+    std::vector<int> staged;
+    for (const ir::Read* read : ir::reads_of(stage_.body)) {
+      if (std::ranges::count(staged, read->tensor) > 0) continue;
+      staged.push_back(read->tensor);
+      const std::string& whole = tensor(read->tensor);
+      const bool packed = nest_.find_buffer(whole + ".pack") >= 0;
+      stage_operand(packed ? whole + ".pack" : whole, *read);
+    }
+  }
+  void stage_operand(const std::string& operand, const ir::Read& read) {
+    const std::string copy = operand + ".stage";
+    // Vectors run along the dimension of the tile's vectors, or the last one.
+    const auto along = std::ranges::find_if(read.index, [&](const ir::Affine& row) {
+      return row.coef_of(of_.axes.vector) != 0;
+    });
+    const auto last = static_cast<int>(along == read.index.end()
+                                           ? std::ssize(read.index) - 1
+                                           : along - read.index.begin());
+    std::vector<schedule::LayoutItem> layout;
+    for (int d = 0; std::cmp_less(d, read.index.size()); ++d)
+      if (d != last) layout.push_back({d, std::int64_t{1}});
+    layout.push_back({last, sizes_.width});
+    layout.push_back({last, std::int64_t{1}});
+    step(schedule::Cache{operand, copy, loop(of_.axes.reduce) + ".c", ir::Scope::kGroup, layout,
+                         name_});
+    Names turns;
+    for (std::size_t i = 0; i + 1 < layout.size(); ++i)
+      turns.push_back(fmt::format("{}.d{}", copy, i));
+    if (turns.size() > 1) step(schedule::Fuse{turns, copy + ".turns"});
+    kind(turns.size() > 1 ? copy + ".turns" : turns[0], LoopKind::kItems);
+    kind(fmt::format("{}.d{}", copy, turns.size()), LoopKind::kVectorized);
   }
 
   void write_out_tile() {

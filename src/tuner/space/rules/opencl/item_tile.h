@@ -2,8 +2,9 @@
 //
 //   groups z: the batch, and tiles of the outer pixel axis; y: of the inner one; x: of vectors
 //     items y, x: tiles of the inner pixel axis, and of vectors
-//       the reduction, its innermost loop unrolled
-//         the tile: pixels by vectors, in registers
+//       chunks of the reduction, for which the items bring the operands into memory of the group
+//         the reduction, its innermost loop unrolled
+//           the tile: pixels by vectors, in registers
 #pragma once
 
 #include <cstdint>
@@ -26,6 +27,8 @@ struct ItemSizes {
   ReduceOrder order = ReduceOrder::kTapsOutside;
   std::int64_t copying = 1;          // items of a group that copies
   Packing weights = Packing::kNone;  // of the operand that is read as vectors: none, or whole
+  bool staged = false;               // operands go through memory of the group
+  ir::SizeId chunk = ir::SizeId::kNone;  // steps of the reduction that are staged at a time
 };
 
 // A stage with its axes; none: it has no axis but reductions.

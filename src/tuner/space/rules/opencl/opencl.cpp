@@ -13,6 +13,7 @@ namespace {
 constexpr Rule<OpenClContext> kOpenClRules[] = {
     {Place::kMainSum, offer_grid_cook_toom, grid_cook_toom_meanings},
     {Place::kDirect, offer_tree, tree_meanings},
+    {Place::kDirect, offer_stage, stage_meanings},
 };
 
 }  // namespace
@@ -21,8 +22,9 @@ Result<Derived> derive_for_opencl(const te::Workload& workload, const OpenClTarg
                                   Flavour flavour) {
   const OpenClContext context{workload, target, flavour};
   if (workload.contract.free_layout)
-    return fail(ErrorKind::kUnsupported,
-                "schedules for OpenCL keep the layouts of inputs and outputs; ask for plain ones");
+    return fail_at("--layout", ErrorKind::kInvalidArgument,
+                   "schedules for OpenCL keep the layouts of inputs and outputs; give plain, not "
+                   "free");
   return compose(LATHE_TRY(derive_items(context)),
                  std::span<const Rule<OpenClContext>>(kOpenClRules), context);
 }

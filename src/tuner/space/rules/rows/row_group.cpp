@@ -270,7 +270,7 @@ class RowSplitter {
   RowSplitter(Grouped& grouped, std::set<std::string>& outer)
       : prepared_(grouped.prepared), grouped_(grouped), outer_(outer) {}
 
-  Status split(const Rows& wanted, const RowGroup& found) {
+  Status split(const RowBlocks& wanted, const RowGroup& found) {
     std::vector<RowAxis> axes = found.axes;
     std::int64_t rows = wanted.together;
     if (rows == axes.back().extent) {
@@ -327,15 +327,15 @@ class RowSplitter {
 
 }  // namespace
 
-Status split_rows(Grouped& grouped, const Rows& rows, const RowGroup& group,
+Status split_rows(Grouped& grouped, const RowBlocks& rows, const RowGroup& group,
                   std::set<std::string>& outer) {
   return RowSplitter(grouped, outer).split(rows, group);
 }
 
 Result<Grouped> prepare_grouped(const te::Workload& workload, const CpuTarget& target,
-                                const std::vector<Rows>& rows) {
+                                const std::vector<RowBlocks>& rows) {
   RowShares shares;
-  for (const Rows& each : rows)
+  for (const RowBlocks& each : rows)
     for (const std::string& name : each.group->names)
       shares[name] = static_cast<double>(each.together) / rows_of(*each.group);
   Grouped out;
@@ -343,7 +343,7 @@ Result<Grouped> prepare_grouped(const te::Workload& workload, const CpuTarget& t
   out.sizes = out.prepared.view;
   const std::vector<RowGroup> found = find_row_groups(out.sizes, workload.tensors.size());
   std::set<std::string> outer;
-  for (const Rows& each : rows) {
+  for (const RowBlocks& each : rows) {
     const auto group = std::ranges::find(found, each.group->last, &RowGroup::last);
     if (group == found.end() || group->axes.size() != each.group->axes.size())
       return fail(ErrorKind::kIllegalSchedule, "the stages have no rows in common");

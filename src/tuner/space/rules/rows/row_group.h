@@ -57,7 +57,7 @@ std::vector<std::int64_t> blocks_of_rows(const RowGroup& group);
 std::int64_t rows_at_start(const RowGroup& group, double kept, const CpuTarget& target);
 
 // How many rows of a group go together.
-struct Rows {
+struct RowBlocks {
   const RowGroup* group;
   std::int64_t together;
 };
@@ -74,9 +74,9 @@ struct Grouped {
   std::set<int> tensors;  // that stages of the groups compute
 };
 // Splits the rows of a group of the view's stages, and adds the loops over blocks to `outer`.
-Status split_rows(Grouped& grouped, const Rows& rows, const RowGroup& group,
+Status split_rows(Grouped& grouped, const RowBlocks& rows, const RowGroup& group,
                   std::set<std::string>& outer);
 Result<Grouped> prepare_grouped(const te::Workload& workload, const CpuTarget& target,
-                                const std::vector<Rows>& rows);
+                                const std::vector<RowBlocks>& rows);
 
 }  // namespace lathe::space

@@ -6,6 +6,7 @@
 
 #include "tuner/space/rules/rows/row_group.h"
 #include "tuner/space/rules/shared/axes.h"
+#include "tuner/space/rules/shared/knob_list.h"
 #include "tuner/space/rules/tile/tile_knobs.h"
 #include "tuner/space/rules/tile/tile_sketch.h"
 
@@ -88,7 +89,7 @@ class RowKnobs : public Alternatives {
   // Several threads may ask.
   Result<Sketch> build(std::span<const std::int64_t> values, const Build&) const override {
     Values chosen;
-    std::vector<Rows> rows;
+    std::vector<RowBlocks> rows;
     for (const RowKnob& group : groups_) {
       chosen.push_back(values[static_cast<std::size_t>(group.number)]);
       if (chosen.back() > 0)
@@ -111,7 +112,7 @@ class RowKnobs : public Alternatives {
     return group.group.names.contains(view.tensors[static_cast<std::size_t>(own.tensor)].name);
   }
 
-  Result<Tiling> tile(const std::vector<Rows>& rows) const {
+  Result<Tiling> tile(const std::vector<RowBlocks>& rows) const {
     Grouped grouped = LATHE_TRY(prepare_grouped(workload_, target_, rows));
     Tiling tiling;
     tiling.prepared = std::move(grouped.prepared);
@@ -153,14 +154,13 @@ class RowKnobs : public Alternatives {
   Choice choice_for(RowKnob& group, std::vector<Knob> knobs) const {
     group.number = static_cast<int>(knobs.size());
     const bool plain = groups_.size() == 1 || has(group, apart_->main);
-    Knob above{plain ? "rows" : group.group.last + ".rows", {0}, {"apart"}, true};
+    std::vector<std::string> labels = {"apart"};
     std::vector<const Tiling*> tilings;
     for (std::size_t b = 0; b < group.blocks.size(); ++b) {
-      above.values.push_back(static_cast<std::int64_t>(b) + 1);
-      above.labels.push_back(std::to_string(group.blocks[b]));
+      labels.push_back(std::to_string(group.blocks[b]));
       tilings.push_back(&group.tilings[b]);
     }
-    knobs.push_back(std::move(above));
+    KnobList(knobs).choice(plain ? "rows" : group.group.last + ".rows", std::move(labels));
     list_knobs_of(tilings, flavour_, true, knobs);
     Choice choice = choice_of(std::move(knobs), static_cast<std::size_t>(group.number));
     choice.hides = knobs_apart(group);

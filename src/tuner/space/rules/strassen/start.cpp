@@ -14,7 +14,7 @@ constexpr double kPays = 0.93;
 // Or tries it among the first, up to this.
 constexpr double kMayPay = 1.05;
 // An element that is read or written takes as long as so many multiply-adds: 4 bytes at 20 a cycle,
-// beside 32 multiply-adds. model::Machine knows more of the machine than a rule may.
+// beside 32 multiply-adds. model::Core knows more of the machine than a rule may.
 constexpr double kElementCost = 6.4;
 // Of the second cache, for one product's left operand.
 constexpr double kKeptLeft = 0.5;

@@ -5,6 +5,7 @@
 #include "compiler/cook_toom/matrices.h"
 #include "compiler/te/saturation.h"
 #include "tuner/space/rules/shared/choices.h"
+#include "tuner/space/rules/shared/knob_list.h"
 #include "tuner/space/rules/strassen/sketch.h"
 #include "tuner/space/rules/strassen/start.h"
 #include "tuner/space/rules/tile/free_layouts.h"
@@ -164,35 +165,25 @@ namespace {
 
 // Adds the knobs after those of before; the first is the algorithm.
 void list_halves_knobs(StrassenRule& rule, std::vector<Knob>& knobs) {
-  const auto add = [&](const std::string& name, Values values,
-                       std::vector<std::string> labels = {}) {
-    Knob knob{name, std::move(values), std::move(labels), false};
-    knob.structural = !knob.labels.empty();
-    knobs.push_back(std::move(knob));
-    return static_cast<int>(knobs.size()) - 1;
-  };
+  KnobList list(knobs);
   const std::int64_t rows = rule.sum.row.half(), columns = rule.sum.column.half();
   const std::int64_t vectors = (columns + rule.lanes - 1) / rule.lanes;
-  rule.at.algorithm = add("algorithm", {0, 1}, {"direct", "strassen"});
-  std::vector<std::string> outer;
-  for (const OuterBlocks each : rule.outer) outer.push_back(label_of(each));
-  rule.at.outer = add("st.outer", {0, 1}, std::move(outer));
-  rule.at.tile_v = add("st.tile.v", up_to({1, 2, 3, 4, 5, 6}, vectors));
+  rule.at.algorithm = list.choice("algorithm", {"direct", "strassen"});
+  rule.at.outer = list.choice("st.outer", rule.outer);
+  rule.at.tile_v = list.size("st.tile.v", up_to({1, 2, 3, 4, 5, 6}, vectors));
   Values tiles;
   for (std::int64_t p = 1; p <= 28; ++p)
     if (p <= 16 || p % 2 == 0) tiles.push_back(p);
-  rule.at.tile_p = add("st.tile.p", up_to(std::move(tiles), rows));
-  rule.at.block_v = add("st.block.v", powers_and(vectors));
-  rule.at.block_p = add("st.block.p", powers_and(rows));
-  rule.at.unroll = add("st.unroll.k", up_to({1, 2, 4}, rule.sum.term.half()));
-  rule.at.prefetch = add("st.prefetch", {0, 4096, 16384});
+  rule.at.tile_p = list.size("st.tile.p", up_to(std::move(tiles), rows));
+  rule.at.block_v = list.size("st.block.v", powers_and(vectors));
+  rule.at.block_p = list.size("st.block.p", powers_and(rows));
+  rule.at.unroll = list.size("st.unroll.k", up_to({1, 2, 4}, rule.sum.term.half()));
+  rule.at.prefetch = list.size("st.prefetch", {0, 4096, 16384});
 }
 
 void constrain_halves(const StrassenRule& rule, Derived& derived) {
   ir::Sizes& s = derived.sizes;
-  const auto size = [&](int knob) {
-    return s.knob(knob, derived.knobs[static_cast<std::size_t>(knob)].name);
-  };
+  const auto size = [&](int knob) { return size_given(knob, derived); };
   const ir::SizeId v = size(rule.at.tile_v);
   derived.constraints.push_back({"the register tile of products spills",
                                  s.add(s.add(s.mul(size(rule.at.tile_p), v), v), s.constant(1)),

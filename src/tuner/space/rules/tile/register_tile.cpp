@@ -6,6 +6,7 @@
 #include <memory>
 
 #include "tuner/space/rules/rows/row_group.h"
+#include "tuner/space/rules/shared/knob_list.h"
 #include "tuner/space/rules/tile/tile_knobs.h"
 
 namespace lathe::space {
@@ -39,30 +40,6 @@ namespace {
 using Values = std::vector<std::int64_t>;
 
 constexpr TileAxis kV = TileAxis::kVector, kP = TileAxis::kPixels, kK = TileAxis::kReduction;
-
-class KnobList {
- public:
-  explicit KnobList(TileRule& rule) : rule_(rule) {}
-  int size(const std::string& name, Values values) {
-    rule_.knobs.push_back({name, std::move(values), {}, false});
-    return static_cast<int>(rule_.knobs.size()) - 1;
-  }
-  int choice(const std::string& name, std::vector<std::string> labels) {
-    Values values;
-    for (std::size_t i = 0; i < labels.size(); ++i) values.push_back(static_cast<std::int64_t>(i));
-    rule_.knobs.push_back({name, std::move(values), std::move(labels), true});
-    return static_cast<int>(rule_.knobs.size()) - 1;
-  }
-  template <class Choice>
-  int choice(const std::string& name, const std::vector<Choice>& choices) {
-    std::vector<std::string> labels;
-    for (const Choice& each : choices) labels.push_back(label_of(each));
-    return choice(name, std::move(labels));
-  }
-
- private:
-  TileRule& rule_;
-};
 
 // The largest extent that an axis with this part has, whatever the choice of the vector axis.
 template <class Get>
@@ -100,7 +77,7 @@ std::vector<LoopOrder> loop_orders(const TileRule& rule) {
 }
 
 void list_tile_knobs(TileRule& rule, Flavour flavour) {
-  KnobList list(rule);
+  KnobList list(rule.knobs);
   const bool wide = flavour == Flavour::kWide;
   const std::int64_t v_extent = largest(rule, [](const Axes& a) { return a.vector; });
   const std::int64_t p0 = largest(rule, [](const Axes& a) { return pixel_axis(a, 0); });
@@ -138,7 +115,7 @@ void list_tile_knobs(TileRule& rule, Flavour flavour) {
 }
 
 void list_reduction_knobs(TileRule& rule, Flavour flavour) {
-  KnobList list(rule);
+  KnobList list(rule.knobs);
   const Axes& axes = rule.axes[0];
   if (axes.reduce < 0) return;
   const bool wide = flavour == Flavour::kWide;
@@ -165,7 +142,7 @@ void list_reduction_knobs(TileRule& rule, Flavour flavour) {
 }
 
 void list_memory_knobs(TileRule& rule, Flavour flavour) {
-  KnobList list(rule);
+  KnobList list(rule.knobs);
   const Axes& axes = rule.axes[0];
   const bool wide = flavour == Flavour::kWide;
   // Under some choice of the vector axis, weights can be packed; under others the knob does
@@ -206,7 +183,7 @@ void list_shared_loops(TileRule& rule) {
   if (!one_vector && batch) loops.push_back(SharedLoop::kBatchAndVectors);
   if (pixels && batch) loops.push_back(SharedLoop::kBatchAndPixels);
   if (!one_vector && pixels && batch) loops.push_back(SharedLoop::kAll);
-  rule.at.parallel = KnobList(rule).choice("parallel", loops);
+  rule.at.parallel = KnobList(rule.knobs).choice("parallel", loops);
 }
 
 }  // namespace

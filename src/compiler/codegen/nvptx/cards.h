@@ -1,0 +1,25 @@
+// What cards a name stands for, and what they have.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "base/result.h"
+#include "base/target.h"
+
+namespace lathe::codegen {
+
+// "sm_75" to "sm_90" are what cards of these architectures have; "A100" and others are known;
+// "host" and other names that are no files are asked of the runner; else the name is the path of a
+// JSON file with the members of base/cuda/cuda_json.h. Fails with kInvalidArgument where a member
+// is missing, unknown or impossible: the sentence names it, and the place is the file.
+Result<CudaTarget> cuda_card(const std::string& name);
+
+// What the driver of this machine tells of its card of this name; of "host": the one that the
+// runner opens. kNotFound: there is none.
+Result<CudaTarget> query_cuda_card(std::string_view name);
+
+// Those that code can be made for: "sm_75, sm_80, ..."
+std::string architecture_list();
+
+}  // namespace lathe::codegen

@@ -1,0 +1,123 @@
+#include "tuner/measure/cuda/device.h"
+
+#include <stdlib.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "base/log.h"
+#include "runtime/device/cuda/devices.h"
+#include "runtime/device/cuda/program.h"
+#include "tuner/measure/opencl/grid_kernels.h"
+
+namespace lathe::measure::cuda {
+namespace {
+
+// What the machine has, asked once: another process answers.
+const Result<lathe::cuda::Devices>& cards_here() {
+  static const Result<lathe::cuda::Devices> cards = lathe::cuda::ask_for_devices();
+  return cards;
+}
+
+// The one that a runner opens; of none: no record has its name.
+Fingerprint card_here() {
+  const auto& cards = cards_here();
+  if (!cards) return {CudaFingerprint{}};
+  const lathe::cuda::Facts& facts = cards->facts[cards->chosen];
+  return {CudaFingerprint{.model = facts.name, .driver = facts.driver}};
+}
+
+// Where nothing is timed, programs for another card may run here; the runner tells if one cannot.
+Status check_card(const Target& target, const Options& options) {
+  const auto& cards = cards_here();
+  if (!cards) return std::unexpected(cards.error());
+  const std::string& name = cards->facts[cards->chosen].name;
+  if (name == target.as_cuda().name || options.visits == 0) return {};
+  return fail(
+      ErrorKind::kInvalidArgument,
+      "programs for {} cannot be timed here, where the card is {}; use cuda:host, or choose "
+      "another with LATHE_CUDA_DEVICE",
+      target.text(), name);
+}
+
+// The card works while processors build. One of them belongs to the runner, which waits for it.
+Gate gate_of_card(const Target&, const Options& options) {
+  return {.timed = {},
+          .others = {},
+          .overlap = true,
+          .builders = std::max(1, options.jobs - 1),
+          .guest = false};
+}
+
+// What the kernels on grids ask of a device.
+OpenClTarget as_grid(const Target& target) {
+  constexpr int kFloat = 4;
+  OpenClTarget device{.name = target.as_cuda().name};
+  device.compute_units = target.as_cuda().multiprocessors;
+  device.vector_width = target.lanes(kFloat);
+  return device;
+}
+
+PeakKernel peak_of_card(const Target& target) { return opencl::grid_peak_kernel(as_grid(target)); }
+flat::Program stream_of_card(const Target& target, std::int64_t read, std::int64_t written) {
+  return opencl::grid_stream_kernel(as_grid(target), read, written);
+}
+
+// Assembles in a context that never launches anything; the runner finds the code in the cache that
+// both have.
+class AheadAssembler final : public Assembler {
+ public:
+  AheadAssembler(std::unique_ptr<lathe::cuda::Device> card, device::BinaryCache cache)
+      : card_(std::move(card)), cache_(std::move(cache)) {}
+
+  Status assemble(Built& built) override {
+    if (card_->lost()) return {};
+    const auto image = LATHE_TRY(lathe::cuda::image_from(built.library));
+    const auto program = lathe::cuda::Program::build(*card_, image, cache_);
+    if (!program) {
+      const Error& error = program.error();
+      // Where it is this process that fails, the runner will tell what it is.
+      if (error.kind == ErrorKind::kBuild || error.kind == ErrorKind::kUnsupported)
+        return std::unexpected(error);
+      log(LogLevel::kDebug, "a builder cannot assemble: {}", error.text());
+      return {};
+    }
+    constexpr std::int64_t kRegisterBytes = 4;
+    for (const lathe::cuda::Resources& resources : (*program)->resources())
+      built.spills += static_cast<int>(resources.spilled_bytes / kRegisterBytes);
+    return {};
+  }
+
+ private:
+  std::unique_ptr<lathe::cuda::Device> card_;
+  device::BinaryCache cache_;
+};
+
+std::unique_ptr<Assembler> make_assembler() {
+  constexpr const char* kAnyKey = "any";
+  auto cache = device::BinaryCache::of_this_user("cuda");
+  if (cache.path_of(kAnyKey).empty()) return nullptr;
+  ::setenv("CUDA_CACHE_DISABLE", "1", 1);
+  auto card = lathe::cuda::Device::open();
+  if (card) return std::make_unique<AheadAssembler>(std::move(*card), std::move(cache));
+  log(LogLevel::kDebug, "builders do not assemble: {}", card.error().text());
+  return nullptr;
+}
+
+constexpr Device kDevice{.kind = DeviceKind::kCuda,
+                         .runner = "lathe-cuda-runner",
+                         .watched = "zones in which a write is noticed",
+                         .opening_seconds = 4,
+                         .fingerprint = card_here,
+                         .check = check_card,
+                         .gate = gate_of_card,
+                         .peak_kernel = peak_of_card,
+                         .stream_kernel = stream_of_card,
+                         .spare = true,
+                         .make_assembler = make_assembler};
+
+}  // namespace
+
+const Device& device() { return kDevice; }
+
+}  // namespace lathe::measure::cuda

@@ -1,0 +1,42 @@
+#include "tuner/space/rules/cuda/other_stages.h"
+
+#include "tuner/space/rules/cuda/block_space.h"
+#include "tuner/space/rules/cuda/thread_sum_space.h"
+#include "tuner/space/rules/opencl/item_space.h"
+
+namespace lathe::space {
+
+OtherStages::OtherStages(std::shared_ptr<const Prepared> prepared, int main,
+                         const CudaContext& context)
+    : prepared_(std::move(prepared)), target_(context.target) {
+  const te::Workload& view = prepared_->view;
+  for (int s = 0; std::cmp_less(s, view.stages.size()); ++s) {
+    if (s == main || view.stages[static_cast<std::size_t>(s)].reduce == ir::ReduceOp::kNone)
+      continue;
+    Other other{{&view, s, {}}, {}, nullptr, {}};
+    if (auto rule = block_rule(prepared_, s, context.target)) {
+      other.values = first_block_start(*rule, context.flavour);
+      if (!other.values.empty()) other.blocks = std::make_shared<const BlockRule>(std::move(*rule));
+    }
+    other.sum = thread_sum_of(other.stage);
+    if (other.blocks || other.sum.sum >= 0) others_.push_back(std::move(other));
+  }
+}
+
+void OtherStages::put(ir::Nest& nest, schedule::Trace& trace, std::set<std::string>& placed) const {
+  for (const Other& other : others_) {
+    const te::Stage& stage = other.stage.get();
+    if (placed.contains(prepared_->view.tensors[static_cast<std::size_t>(stage.tensor)].name))
+      continue;
+    if (other.blocks)
+      put_on_blocks(other.blocks->main, fixed_block_sizes(*other.blocks, other.values, nest), nest,
+                    trace, placed);
+    else
+      put_sum_on_threads(other.stage, other.sum,
+                         fixed_sum_sizes(other.stage, other.sum, target_, nest), nest, trace,
+                         placed);
+  }
+  put_others_on_grid(prepared_->view, as_device(target_), nest, trace, placed);
+}
+
+}  // namespace lathe::space

@@ -1,0 +1,106 @@
+// Spaces for cards: every configuration computes its program, of all operators, of random programs,
+// and of sums of products whose operands go through shared memory.
+#include <algorithm>
+
+#include <gtest/gtest.h>
+
+#include "compiler/te/workload.h"
+#include "support/random_workload.h"
+#include "unit/space/check_space.h"
+#include "unit/space/operator_shapes.h"
+
+namespace lathe::space {
+namespace {
+
+Target card(int architecture) {
+  CudaTarget of{.name = "sm_" + std::to_string(architecture)};
+  of.architecture = architecture;
+  of.multiprocessors = 108;
+  of.registers = 64 << 10;
+  of.shared_bytes = 164 << 10;
+  of.threads = 2048, of.blocks = 32;
+  of.block_bytes = 163 << 10;
+  of.block_threads = 1024;
+  of.thread_registers = 255;
+  return Target{of};
+}
+
+const std::string kProducts[] = {
+    "A: f32[17,19]; B: f32[19,23]; C[i,j] = sum(k) A[i,k] * B[k,j]",
+    "A: f32[64,48]; B: f32[48,96]; C[i,j] = sum(k) A[i,k] * B[k,j]",
+    "A: f32[37,64]; B: f32[41,64]; C[i,j] = sum(k) A[i,k] * B[j,k]",
+    "A: f32[40,1]; B: f32[1,44]; C[i,j] = sum(k) A[i,k] * B[k,j]",
+    "A: f32[3,5,7]; B: f32[3,7,11]; C[b,i,j] = sum(k) A[b,i,k] * B[b,k,j]",
+    "A: f32[29,16]; const W: f32[31,16]; b: f32[31]; C[i,j] = sum(k) A[i,k] * W[j,k];"
+    " D[i,j] = relu(C[i,j] + b[j])",
+    "A: f32[6,5,7]; B: f32[7,8,9]; C[a,b,c,e] = sum(d) A[a,b,d] * B[d,c,e]"};
+const std::string kConvolutions[] = {
+    "X: f32[2,5,9,11]; const W: f32[13,5,3,3]; Y[n:2,o:13,y:9,x:11] = "
+    "sum(c,r,s) X[n,c,y+r-1,x+s-1 else 0] * W[o,c,r,s]; Z[n,o,y,x] = max(Y[n,o,y,x], 0)",
+    "X: f32[1,8,14,14]; const W: f32[32,8,3,3]; Y[n:1,o:32,y:7,x:7] = "
+    "sum(c,r,s) X[n,c,2*y+r-1,2*x+s-1 else 0] * W[o,c,r,s]",
+    "X: f32[1,3,15,14]; const W: f32[7,3,5,4]; Y[n:1,o:7,y:6,x:6] = "
+    "sum(c,r,s) X[n,c,2*y+r,2*x+s else 0] * W[o,c,r,s]",
+    "X: f32[1,16,8,8]; const W: f32[24,16,1,1]; Y[n:1,o:24,y:8,x:8] = "
+    "sum(c,r,s) X[n,c,y+r,x+s] * W[o,c,r,s]",
+    "X: f32[1,16,9,9]; const W: f32[20,16,1,1]; Y[n:1,o:20,y:5,x:5] = "
+    "sum(c,r,s) X[n,c,2*y+r,2*x+s] * W[o,c,r,s]"};
+
+TEST(CudaSpace, ProductsThroughSharedMemory) {
+  for (const std::string& text : kProducts)
+    for (const Flavour flavour : kFlavours) check_space(parsed(text), card(80), flavour, 8, 3);
+}
+
+TEST(CudaSpace, ConvolutionsThroughSharedMemory) {
+  for (const std::string& text : kConvolutions)
+    for (const Flavour flavour : kFlavours) check_space(parsed(text), card(75), flavour, 8, 5);
+}
+
+const std::string kSums[] = {
+    "X: f32[13,333]; S[i] = sum(k) X[i,k]",
+    "X: f32[5,64]; M[i] = max(k) X[i,k]",
+    "X: f32[333,13]; S[i] = sum(k) X[k,i]",
+    "X: f32[100,64]; S[i] = max(k) X[k,i]; Y[i] = S[i] * 2",
+    "X: f32[3,41,8]; Y[i,j] = (sum(k) X[i,k,j]) / 41",
+    "X: f32[70001]; S[o:1] = sum(k) X[k+0*o]",
+    "A: f32[33,80]; x: f32[80]; y[i] = sum(k) A[i,k] * x[k]",
+    "X: f32[7,9,11]; Y[j] = sum(i,k) X[i,j,k]",
+    "X: f32[6,40]; E[i,j] = exp(X[i,j] - (max(k) X[i,k])); Y[i,j] = E[i,j] / (sum(k) E[i,k])"};
+
+TEST(CudaSpace, LongSumsThatThreadsShare) {
+  for (const std::string& text : kSums)
+    for (const Flavour flavour : kFlavours) check_space(parsed(text), card(80), flavour, 12, 7);
+}
+
+const std::string kPermutes[] = {"X: f32[37,41]; Y[i,j] = X[j,i]", "X: f32[64,32]; Y[i,j] = X[j,i]",
+                                 "X: f32[5,7,12]; Y[c,b,a] = X[a,b,c] + 1",
+                                 "X: f32[3,4,5,6]; Y[d,c,b,a] = X[a,b,c,d]"};
+
+TEST(CudaSpace, PermutesThroughSharedMemory) {
+  for (const std::string& text : kPermutes)
+    for (const Flavour flavour : kFlavours) check_space(parsed(text), card(80), flavour, 12, 9);
+}
+
+TEST(CudaSpace, OperatorsOfAwkwardShapes) {
+  for (const ops::Operator& op : ops::operators())
+    for (std::uint64_t seed = 1; seed <= asked("LATHE_RANDOM_ROUNDS", 3); ++seed) {
+      const auto algorithms = ops::build(op, awkward_arguments(op, seed), te::Numerics::kLocal);
+      ASSERT_TRUE(algorithms) << op.name << ": " << algorithms.error().text();
+      for (const ops::Algorithm& algorithm : *algorithms)
+        check_space(algorithm.workload, card(80),
+                    seed % 2 == 0 ? Flavour::kWide : Flavour::kDefault, 4, seed);
+    }
+}
+
+TEST(CudaSpace, RandomPrograms) {
+  for (std::uint64_t seed = 1; seed <= asked("LATHE_RANDOM_ROUNDS", 60); ++seed) {
+    Rng rng(seed);
+    const te::Workload workload =
+        random_workload(rng, {.dtypes = seed % 3 == 0, .max_iterations = 4'000});
+    if (derive_space(workload, card(80), Flavour::kDefault))
+      check_space(workload, card(80), Flavour::kDefault, 4, seed);
+  }
+}
+
+}  // namespace
+}  // namespace lathe::space
