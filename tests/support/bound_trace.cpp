@@ -67,6 +67,7 @@ class GroupFiller {
     const auto reads = ir::reads_of(at(s_.nest.blocks, block).body);
     const auto path = s_.nest.loops_around(block);
     if (reads.empty() || path.empty()) return false;
+    if (rng_.chance(0.3)) return sum_in_parts(block, path);
     const ir::BufferId buffer = reads[rng_.below(reads.size())]->tensor;
     const ir::LoopId loop = path[rng_.below(path.size())];
     std::string filled = "g" + std::to_string(s_.trace.size());
@@ -114,6 +115,26 @@ class GroupFiller {
     }
     if (rng_.chance(0.4)) cache.stages = static_cast<int>(rng_.between(2, 3));
     return cache;
+  }
+
+  // Items along one axis sum parts, which lie in memory of the group or in registers of a warp.
+  bool sum_in_parts(ir::BlockId block, const std::vector<ir::LoopId>& path) {
+    const std::string name = at(s_.nest.blocks, block).name, parts = name + "p";
+    const std::size_t inner = rng_.below(path.size()), outer = rng_.below(inner + 1);
+    const std::string loop = at(s_.nest.loops, path[inner]).name;
+    const bool of_warp = rng_.chance(0.4);
+    const RandomSchedule before = s_;
+    if (step(schedule::Rfactor{name, loop, parts, static_cast<int>(rng_.between(-1, 1)),
+                               of_warp ? ir::Scope::kLanes : ir::Scope::kGroup}) &&
+        step(schedule::ReverseComputeAt{name, at(s_.nest.loops, path[outer]).name})) {
+      constexpr ir::LoopKind kAxes[] = {ir::LoopKind::kThreadX, ir::LoopKind::kThreadY,
+                                        ir::LoopKind::kThreadZ};
+      step(schedule::Annotate{.loop = loop, .kind = kAxes[of_warp ? 0 : rng_.below(3)]});
+      if (!of_warp) share_out(s_.nest.find_block(name));
+      return true;
+    }
+    s_ = before;
+    return false;
   }
 
   // The loops around the block that hold nothing else, the outermost first.
