@@ -207,8 +207,10 @@ def tuned(session, until, words, kind):
         found = session.command_json(["tune", *row.lathe, *TARGET, *words, "--time", f"{each:.1f}"],
                                      each)
         if found:
-            told = {key: found.get(key) for key in ("trials", "failed", "wrong", "seconds")}
-            session.tell(row=name, kind=kind, **told)
+            told = {key: found.get(key) for key in ("trials", "resumed", "failed", "wrong",
+                                                    "seconds", "spent")}
+            best = (found.get("best") or {}).get("seconds")
+            session.tell(row=name, kind=kind, best=best, **told)
 
 
 def sample(session, until):
@@ -274,9 +276,11 @@ def raced(session, peer, name, limit, until):
     words = ["race", *rows()[name].lathe, *TARGET, "--time", f"{limit:.1f}"]
     found = session.command_json(words, limit)
     after = [peer.seconds(program["number"], until + GRACE) for program in programs]
-    if found and found.get("seconds"):
-        session.tell(row=name, contestant="lathe", median=found["seconds"],
-                     disturbed=found.get("disturbed"))
+    times = [racer["raced_seconds"] for racer in (found or {}).get("racers", [])
+             if racer.get("raced_seconds")]
+    if times:
+        session.tell(row=name, contestant="lathe", median=min(times), raced=len(times),
+                     disturbed=found["disturbed"])
     for program, first, second in zip(programs, before, after):
         if first and second:
             session.tell(row=name, contestant="torch", kind=program["kind"],

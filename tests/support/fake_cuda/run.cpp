@@ -211,6 +211,7 @@ class Block {
     }
     while (turn()) {
     }
+    return left_ > 0;
   }
 
  private:

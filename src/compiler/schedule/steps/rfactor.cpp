@@ -32,7 +32,8 @@ class Factorer {
     const std::size_t dims = nest_.blocks[id_].index.size();
     if (step_.dim < -1 || step_.dim > static_cast<int>(dims))
       return refuse(Refusal::kBadDimension, step_.block);
-    if (step_.scope != ir::Scope::kMemory && step_.scope != ir::Scope::kGroup)
+    if (step_.scope != ir::Scope::kMemory && step_.scope != ir::Scope::kGroup &&
+        step_.scope != ir::Scope::kLanes)
       return refuse(Refusal::kBadScope, step_.name);
     dim_ = step_.dim < 0 ? static_cast<std::ptrdiff_t>(dims) : step_.dim;
     if (auto legal = check(); !legal) return legal;

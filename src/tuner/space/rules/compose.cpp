@@ -53,10 +53,12 @@ bool Composer::takes(Place place) const {
 
 namespace {
 
-std::vector<int> always_in_effect(const std::vector<Knob>& knobs) {
+// Knobs that have an effect wherever this does.
+std::vector<int> always_in_effect(const std::vector<Knob>& knobs, const Under& under) {
   std::vector<int> out;
   for (std::size_t k = 0; k < knobs.size(); ++k)
-    if (knobs[k].under < 0) out.push_back(static_cast<int>(k));
+    if (knobs[k].under == under.knob && (under.knob < 0 || knobs[k].under_values == under.values))
+      out.push_back(static_cast<int>(k));
   return out;
 }
 
@@ -65,7 +67,7 @@ std::vector<int> always_in_effect(const std::vector<Knob>& knobs) {
 // Adds the knob above, with what is under it. Returns its number.
 int Composer::add_choice(Choice choice, const Under& under) {
   const auto at = static_cast<int>(derived_.knobs.size());
-  for (const int hidden : choice.hides ? *choice.hides : always_in_effect(derived_.knobs)) {
+  for (const int hidden : choice.hides ? *choice.hides : always_in_effect(derived_.knobs, under)) {
     derived_.knobs[static_cast<std::size_t>(hidden)].under = at;
     derived_.knobs[static_cast<std::size_t>(hidden)].under_values = {0};
   }

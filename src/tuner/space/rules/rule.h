@@ -60,7 +60,7 @@ inline constexpr std::size_t kMostStarts = 8;
 struct Choice {
   Knob above;  // its first value leaves everything as it is without it
   // Numbers of knobs that have an effect under its first value only; none: of all that always had
-  // one.
+  // one, where the knob above has.
   std::optional<std::vector<int>> hides;
   std::vector<Knob> own;  // have an effect under its other values
 };
