@@ -62,7 +62,7 @@ bool take_limited(Nest& nest, std::vector<LoopDigit>& digits, const BlockIter& l
   for (const LoopDigit& d : limit.digits)
     if (in_digits(d)->weight != nest.sizes.mul(factor, d.weight)) return false;
   for (const LoopDigit& d : limit.digits) digits.erase(in_digits(d));
-  parts.push_back({factor, limit.extent});
+  parts.push_back({own, nest.sizes.ceildiv(limit.extent, least.weight)});
   return true;
 }
 

@@ -113,8 +113,8 @@ class BlockBoxFinder {
     out.sums = s_.mul(vectors, pixels);
     out.operands = s_.add(vectors, pixels);
     out.results = s_.mul(tile_v_, s_.mul(tile_p0_, tile_p1_));
-    out.weights = bytes_of(main_.axes.weights);
-    out.input = bytes_of(main_.axes.input);
+    out.weights = bytes_of(main_.axes.weights, main_.axes.vector);
+    out.input = bytes_of(main_.axes.input, main_.pixel(0));
     const ir::SizeId staged =
         s_.add(s_.mul(out.weights, is_first(at.weights)), s_.mul(out.input, is_first(at.input)));
     const ir::SizeId stages = s_.add(knob(at.stages), s_.constant(1));
@@ -152,14 +152,25 @@ class BlockBoxFinder {
     if (iter == main_.axes.reduce) return s_.min(chunk_, all);
     return std::ranges::find(main_.axes.taps, iter) == main_.axes.taps.end() ? s_.constant(1) : all;
   }
-  ir::SizeId bytes_of(const ir::Read* read) {
+  ir::SizeId extent_of(const ir::Affine& row) {
+    ir::SizeId extent = s_.constant(1);
+    for (const ir::AffineTerm& term : row.terms)
+      extent = s_.add(extent, s_.mul(s_.constant(std::abs(term.coef)),
+                                     s_.add(reach(term.iter), s_.constant(-1))));
+    return extent;
+  }
+  // Rows are whole vectors; those along `axis` have gaps where they are not as they lie.
+  ir::SizeId bytes_of(const ir::Read* read, int axis) {
     const auto& source = main_.view->tensors[static_cast<std::size_t>(read->tensor)];
     ir::SizeId bytes = s_.constant(size_of(source.dtype));
     for (const ir::Affine& row : read->index) {
-      ir::SizeId extent = s_.constant(1);
-      for (const ir::AffineTerm& term : row.terms)
-        extent = s_.add(extent, s_.mul(s_.constant(std::abs(term.coef)),
-                                       s_.add(reach(term.iter), s_.constant(-1))));
+      const bool last = &row == &read->index.back(), along = row.coef_of(axis) != 0;
+      ir::SizeId extent = extent_of(row);
+      if (last || along) {
+        const ir::SizeId vector = s_.constant(kElement);
+        extent = s_.mul(s_.ceildiv(extent, vector), vector);
+      }
+      if (along && !last) extent = s_.add(extent, s_.constant(kElement));
       bytes = s_.mul(bytes, extent);
     }
     return bytes;

@@ -195,7 +195,7 @@ class BlockBuilder : private CardBuilder {
     std::vector<schedule::LayoutItem> copied = order(last), kept = order(along);
     if (lanes > 1) copied.push_back({last, lanes});
     copied.push_back({last, std::int64_t{1}});
-    const bool of_vectors = axis == of_.axes.vector;
+    const bool of_vectors = axis == of_.axes.vector && last == along;
     if (of_vectors) {  // the first vectors of all threads lie together, and so on
       kept.push_back({along, width_});
       kept.push_back({along, times(sizes_.v, width())});
