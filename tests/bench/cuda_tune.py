@@ -26,7 +26,7 @@ WORKLOADS = [
     ["A: i64[101]; Y[i] = select(A[i] % 3 == 0, A[i] * A[i] - 7, abs(A[i]) / 5)"],
 ]
 # Of instructions in a launch: what shows a card's peak takes an interpreter minutes.
-MOST, MOST_OF_LARGE = "processors=2 most=200000", "processors=2 most=3000000"
+MOST, MOST_OF_LARGE = "processors=2 most=1000000", "processors=2 most=3000000"
 SECONDS = 120  # until a command counts as hanging
 COUNTER = struct.Struct("56sq")  # as tests/support/fake_cuda/options.h has it
 
