@@ -159,8 +159,7 @@ int OpenClTarget::lanes(int element_bytes) const {
 }
 
 std::optional<Grids> OpenClTarget::grids() const {
-  return Grids{
-      .most_items = group_items, .most_lanes = kMostLanes, .group_bytes = local_bytes};
+  return Grids{.most_items = group_items, .most_lanes = kMostLanes, .group_bytes = local_bytes};
 }
 
 const char* OpenClTarget::lacking_on(const OpenClTarget& machine) const {

@@ -48,6 +48,7 @@ struct Grids {
   int most_lanes;            // of a vector, a power of two
   std::int64_t group_bytes;  // memory of a group
   bool copies = false;       // it has asynchronous copies into that
+  bool exchanges = false;    // the items of a warp can exchange registers
 };
 
 // What a processor's programs are generated for.

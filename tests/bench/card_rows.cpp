@@ -1,9 +1,11 @@
-// card-rows ARCHITECTURE [FLOPS]: for each line `NAME<tab>EXPRESSION` of standard input a line with
-// the name, and of the default program for cards of that architecture: milliseconds of the
-// processor from flat program to PTX; kernels; the most registers of a thread; bytes of spills;
-// loads from memory of the card in the PTX, of 16 bytes and of less. With FLOPS, programs of at
-// most so many operations are executed by this processor, and some elements compared: the last word
-// is "right", "left" for larger ones, or else what is wrong.
+// card-rows ARCHITECTURE [FLOPS [CONFIGURATIONS]]: for each line `NAME<tab>EXPRESSION` of standard
+// input a line with the name, and of the default program for cards of that architecture:
+// milliseconds of the processor from flat program to PTX; kernels; the most registers of a thread;
+// bytes of spills; loads from memory of the card in the PTX, of 16 bytes and of less. With FLOPS,
+// programs of at most so many operations are executed by this processor, and some elements
+// compared: the last word is "right", "left" for larger ones, or else what is wrong. With
+// CONFIGURATIONS, as many lines of random configurations of its default space follow; what is wrong
+// with one is its whole line.
 #include <algorithm>
 #include <cmath>
 #include <cstdlib>
@@ -31,12 +33,9 @@ struct Made {
   double milliseconds = 0;
 };
 
-Result<Made> make(const std::string& expression, const Target& target) {
-  Made made{LATHE_TRY(te::parse_workload(expression)), {}, {}};
-  const auto space =
-      LATHE_TRY(space::derive_space(made.workload, target, space::Flavour::kDefault));
-  made.program =
-      LATHE_TRY(driver::lowered(made.workload, space->trace(space->default_config()), target));
+Result<Made> make(const space::Space& space, const space::Config& config, const Target& target) {
+  Made made{space.workload(), {}, {}};
+  made.program = LATHE_TRY(driver::lowered(made.workload, space.trace(config), target));
   const std::clock_t begin = std::clock();
   made.image = LATHE_TRY(codegen::cuda_image(made.program, target.as_cuda()));
   made.milliseconds = 1e3 * static_cast<double>(std::clock() - begin) / CLOCKS_PER_SEC;
@@ -86,11 +85,11 @@ Result<std::string> compared(const Made& made, const Target& target) {
   return "right";
 }
 
-Result<std::string> line_of(const std::string& expression, const std::string& architecture,
-                            double most_flops) {
-  const Target target{LATHE_TRY(codegen::cuda_card(architecture))};
-  const Made made = LATHE_TRY(make(expression, target));
-  const auto kernels = LATHE_TRY(testing::assemble(made.image.ptx, architecture));
+Result<std::string> line_of(const space::Space& space, const space::Config& config,
+                            const Target& target, double most_flops) {
+  const Made made = LATHE_TRY(make(space, config, target));
+  const auto kernels = LATHE_TRY(
+      testing::assemble(made.image.ptx, fmt::format("sm_{}", target.as_cuda().architecture)));
   int registers = 0, spilled = 0;
   for (const auto& kernel : kernels) {
     registers = std::max(registers, kernel.registers);
@@ -104,16 +103,40 @@ Result<std::string> line_of(const std::string& expression, const std::string& ar
   return out + " " + LATHE_TRY(compared(made, target));
 }
 
+// A broken invariant is what is wrong with a row, too.
+Status print_lines(const std::string& name, const std::string& expression, const Target& target,
+                   double most_flops, int configurations) try {
+  const auto space = LATHE_TRY(space::derive_space(LATHE_TRY(te::parse_workload(expression)),
+                                                   target, space::Flavour::kDefault));
+  Rng rng(3);
+  for (int i = 0; i <= configurations; ++i) {
+    const auto text = line_of(*space, i == 0 ? space->default_config() : space->random(rng), target,
+                              i == 0 ? most_flops : 0);
+    std::cout << name << ' ' << (text ? *text : text.error().text()) << std::endl;
+  }
+  return {};
+} catch (const InvariantError& broken) {
+  return driver::compiler_bug(broken);
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
   if (argc < 2) return 2;
+  const auto card = codegen::cuda_card(argv[1]);
+  if (!card) {
+    std::cerr << card.error().text() << '\n';
+    return 2;
+  }
   int failed = 0;
   for (std::string line; std::getline(std::cin, line);) {
     const auto tab = line.find('\t');
-    const auto text = line_of(line.substr(tab + 1), argv[1], argc > 2 ? std::atof(argv[2]) : 0);
-    failed |= text ? 0 : 1;
-    std::cout << line.substr(0, tab) << ' ' << (text ? *text : text.error().text()) << std::endl;
+    const std::string name = line.substr(0, tab);
+    const Status done =
+        print_lines(name, line.substr(tab + 1), Target{*card}, argc > 2 ? std::atof(argv[2]) : 0,
+                    argc > 3 ? std::atoi(argv[3]) : 0);
+    if (!done) std::cout << name << ' ' << done.error().text() << std::endl;
+    failed |= done ? 0 : 1;
   }
   return failed;
 }

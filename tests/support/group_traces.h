@@ -117,4 +117,16 @@ inline schedule::Trace summed_rows() {
           kind("kt", ir::LoopKind::kThreadX)};
 }
 
+// A warp shares the sum of a row, and groups have four of them.
+inline schedule::Trace rows_of_warps() {
+  return {schedule::Split{"S.i", std::int64_t{4}, "io", "ii"},
+          schedule::Split{"S.k", std::int64_t{32}, "ko", "kt"},
+          schedule::Reorder{{"io", "ii", "kt", "ko"}},
+          schedule::Rfactor{"S", "kt", "S.part", -1, ir::Scope::kLanes},
+          schedule::ReverseComputeAt{"S", "ii"},
+          kind("io", ir::LoopKind::kBlockX),
+          kind("ii", ir::LoopKind::kThreadY),
+          kind("kt", ir::LoopKind::kThreadX)};
+}
+
 }  // namespace lathe::testing

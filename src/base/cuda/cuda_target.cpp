@@ -39,7 +39,8 @@ std::optional<Grids> CudaTarget::grids() const {
   return Grids{.most_items = block_threads,
                .most_lanes = kMostLanesOfCode,
                .group_bytes = block_bytes,
-               .copies = architecture >= kHasCopies};
+               .copies = architecture >= kHasCopies,
+               .exchanges = true};
 }
 
 Result<CudaTarget> parse_cuda_target(std::string_view text) {

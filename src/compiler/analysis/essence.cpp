@@ -83,7 +83,9 @@ Essence::Essence(const ir::Nest& nest) : nest_(nest), sizes_(nest.sizes) {
 bool Essence::holds_memory_of_group(LoopId loop) const {
   const bool bound = nest_.loops[loop].kind >= ir::LoopKind::kBlockX;
   return bound && std::ranges::any_of(nest_.buffers, [&](const ir::Buffer& buffer) {
-           return buffer.scope == ir::Scope::kGroup && buffer.at != ir::kRoot &&
+           const bool shared =
+               buffer.scope == ir::Scope::kGroup || buffer.scope == ir::Scope::kLanes;
+           return shared && buffer.at != ir::kRoot &&
                   nest_.is_inside({Item::Kind::kLoop, buffer.at}, loop);
          });
 }

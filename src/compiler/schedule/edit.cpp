@@ -91,8 +91,8 @@ bool is_tile_too_long(const ir::Sizes& sizes, SizeId extent, SizeId tile) {
 
 StepResult<std::vector<ir::LayoutDigit>> resolve_layout(Nest& nest,
                                                         const std::vector<LayoutItem>& items,
-                                                        std::size_t dims,
-                                                        std::string_view subject) {
+                                                        std::size_t dims, std::string_view subject,
+                                                        bool any_order) {
   std::vector<ir::LayoutDigit> out;
   std::vector<SizeId> last(dims, SizeId::kNone);
   for (const LayoutItem& item : items) {
@@ -103,9 +103,11 @@ StepResult<std::vector<ir::LayoutDigit>> resolve_layout(Nest& nest,
     SizeId& above = last[static_cast<std::size_t>(item.dim)];
     // Where sizes are open, lowering checks this for each configuration.
     if (above != SizeId::kNone && nest.sizes.is_constant(above) &&
-        nest.sizes.is_constant(*weight) &&
-        nest.sizes.constant_value(above) % nest.sizes.constant_value(*weight) != 0)
-      return refuse(Refusal::kBadLayout, subject);
+        nest.sizes.is_constant(*weight)) {
+      const std::int64_t a = nest.sizes.constant_value(above),
+                         b = nest.sizes.constant_value(*weight);
+      if (a % b != 0 && !(any_order && b % a == 0)) return refuse(Refusal::kBadLayout, subject);
+    }
     above = *weight;
     out.push_back({item.dim, *weight});
   }

@@ -21,9 +21,11 @@ StepResult<void> check_new_name(const ir::Nest& nest, std::string_view name);
 // The table entry for a size of a step. Refuses a number below `least`.
 StepResult<ir::SizeId> resolve(ir::Nest& nest, const Size& size, std::int64_t least,
                                std::string_view subject);
+// The weights of a dimension descend, or stand in any order.
 StepResult<std::vector<ir::LayoutDigit>> resolve_layout(ir::Nest& nest,
                                                         const std::vector<LayoutItem>& items,
-                                                        std::size_t dims, std::string_view subject);
+                                                        std::size_t dims, std::string_view subject,
+                                                        bool any_order = false);
 
 // Makes a new loop, child number `position` of `parent`, or the last child if position is -1. Its
 // name must be free.

@@ -45,6 +45,26 @@ bool bounds(ir::Nest& nest, const ir::Block& block, int number) {
          !analysis::stays_below(nest, iter.digits, iter.extent);
 }
 
+// The digits of loops that have several iterations, as far as that is known.
+std::vector<LoopDigit> moving(const ir::Nest& nest, std::vector<LoopDigit> digits) {
+  std::erase_if(digits, [&](const LoopDigit& digit) {
+    return is_one(nest.sizes, nest.loops[digit.loop].extent);
+  });
+  return digits;
+}
+
+// What each of these digits is a multiple of in the other's weights; kNone: they are none.
+ir::SizeId factor_of(ir::Sizes& sizes, const std::vector<LoopDigit>& digits,
+                     const std::vector<LoopDigit>& of) {
+  if (digits.empty() || digits.size() != of.size() ||
+      !sizes.divides(of[0].weight, digits[0].weight))
+    return ir::SizeId::kNone;
+  const ir::SizeId factor = sizes.ceildiv(digits[0].weight, of[0].weight);
+  std::vector<LoopDigit> scaled = of;
+  for (LoopDigit& digit : scaled) digit.weight = sizes.mul(digit.weight, factor);
+  return same_digits(digits, scaled) ? factor : ir::SizeId::kNone;
+}
+
 }  // namespace
 
 StepResult<Region> region_computed(ir::Nest& nest, ir::BlockId writer, LoopId loop) {
@@ -67,9 +87,11 @@ StepResult<Region> region_computed(ir::Nest& nest, ir::BlockId writer, LoopId lo
       if (is_fused(nest.blocks[writer], digit.loop)) return refuse(Refusal::kBadLayout, name);
     if (outer.empty()) continue;  // then the box tells
     RegionGuard guard{-1, iter.extent, std::move(outer), iter.offset};
-    for (std::size_t d = 0; d < inner_of.size() && !inner.empty(); ++d)
-      if (same_digits(inner_of[d], inner)) guard.dim = static_cast<int>(d);
-    if (!inner.empty() && guard.dim < 0) return refuse(Refusal::kBadLayout, name);
+    for (std::size_t d = 0; d < inner_of.size(); ++d)
+      if (const auto factor = factor_of(nest.sizes, moving(nest, inner), moving(nest, inner_of[d]));
+          factor != ir::SizeId::kNone)
+        guard.dim = static_cast<int>(d), guard.weight = factor;
+    if (!moving(nest, inner).empty() && guard.dim < 0) return refuse(Refusal::kBadLayout, name);
     region.guards.push_back(std::move(guard));
   }
   return region;
@@ -98,7 +120,7 @@ ir::BlockIter region_iter(ir::Nest& nest, std::string name, const analysis::Span
   return iter;
 }
 
-void add_guards(ir::Block& block, const Region& region,
+void add_guards(ir::Nest& nest, ir::Block& block, const Region& region,
                 const std::vector<std::vector<LoopDigit>>& inner) {
   for (const RegionGuard& g : region.guards) {
     ir::BlockIter guard;
@@ -106,10 +128,12 @@ void add_guards(ir::Block& block, const Region& region,
     guard.extent = g.extent;
     guard.digits = g.outer;
     guard.offset = g.offset;
-    if (g.dim >= 0) {
-      const auto& digits = inner[static_cast<std::size_t>(g.dim)];
-      guard.digits.insert(guard.digits.end(), digits.begin(), digits.end());
-    }
+    if (g.sums) guard.kind = ir::IterKind::kReduce;
+    if (g.dim >= 0)
+      for (LoopDigit digit : inner[static_cast<std::size_t>(g.dim)]) {
+        if (g.weight != ir::SizeId::kNone) digit.weight = nest.sizes.mul(digit.weight, g.weight);
+        guard.digits.push_back(digit);
+      }
     guard.guard = true;
     block.iters.push_back(std::move(guard));
   }

@@ -7,13 +7,16 @@
 
 namespace lathe::schedule {
 
-// A bound on a dimension that the box alone does not tell: outer digits + (coordinate - start) <
-// extent. `dim` -1: the bound concerns outer loops only.
+// A bound on a dimension that the box alone does not tell: outer digits + weight * (coordinate -
+// start) < extent. `dim` -1: the bound concerns outer loops only.
 struct RegionGuard {
   int dim = -1;
   ir::SizeId extent;
   std::vector<ir::LoopDigit> outer;
   ir::SizeId offset = ir::SizeId::kNone;
+  ir::SizeId weight = ir::SizeId::kNone;  // kNone: 1
+  // The dimension is summed over: the bound keeps terms out, and tells no elements apart.
+  bool sums = false;
 };
 
 struct Region {
@@ -41,7 +44,7 @@ ir::BlockIter region_iter(ir::Nest& nest, std::string name, const analysis::Span
                           std::int64_t low, ir::SizeId domain, std::vector<ir::LoopDigit> inner);
 // Adds the region's guards to a block whose digits inside the loop are inner[dim], with a weight of
 // 1 for each coordinate.
-void add_guards(ir::Block& block, const Region& region,
+void add_guards(ir::Nest& nest, ir::Block& block, const Region& region,
                 const std::vector<std::vector<ir::LoopDigit>>& inner);
 
 }  // namespace lathe::schedule

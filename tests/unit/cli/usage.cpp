@@ -386,7 +386,10 @@ TEST_F(Usage, SpacesAndRecordings) {
   wrong(head + "}", "member \"knobs\" is missing");
   wrong(head + R"(, "knobs": {}})", "vector: nothing says which values of this knob are kept");
   wrong(head + R"(, "knobs": {"tile.q": 1}})", "list.json, tile.q: this space has no such knob");
-  wrong(head + R"(, "cache": "hot", "knobs": {}})", "\"cache\" must be warm or cold, not \"hot\"");
+  wrong(head + R"(, "cache": "hot", "knobs": {}})", "the member \"cache\" is given twice");
+  std::string hot = head;
+  hot.replace(hot.find("warm"), 4, "hot");
+  wrong(hot + R"(, "knobs": {}})", "\"cache\" must be warm or cold, not \"hot\"");
   refused({"space", "show", list.c_str()}, kFailed,
           "list.json: this is not a file that Lathe compressed");
   refused({"tune", "--replay", list.c_str()}, kFailed,

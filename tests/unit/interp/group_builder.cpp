@@ -1,5 +1,7 @@
 #include "unit/interp/group_builder.h"
 
+#include <algorithm>
+
 namespace lathe::testing {
 
 using namespace flat;
@@ -16,6 +18,8 @@ Expr both(const Expr& a, const Expr& b) { return !a ? b : !b ? a : binary(kAnd, 
 Stmt when(const Expr& condition, Stmt body) {
   return condition ? if_then(condition, std::move(body)) : body;
 }
+
+std::int64_t parts(std::int64_t whole, std::int64_t part) { return (whole + part - 1) / part; }
 
 bool GroupBuilder::faulty(Planted fault, std::set<std::string> buffers) {
   places.push_back({fault, std::move(buffers)});
@@ -66,15 +70,23 @@ Matrix GroupBuilder::output(const char* name, Dtype dtype, std::int64_t rows,
   return border(name, dtype, rows, columns, Scope::kOutput);
 }
 
-int GroupBuilder::group_buffer(const char* name, Dtype dtype, std::int64_t size) {
+int GroupBuilder::scratch(const char* name, Dtype dtype, std::int64_t size, Scope scope,
+                          std::int64_t& bytes) {
   constexpr std::int64_t kAlign = 64;
-  program.buffers.push_back({.name = name,
-                             .dtype = dtype,
-                             .size = size,
-                             .scope = Scope::kGroup,
-                             .slot = program.group_bytes});
-  program.group_bytes += (size * size_of(dtype) + kAlign - 1) / kAlign * kAlign;
+  program.buffers.push_back(
+      {.name = name, .dtype = dtype, .size = size, .scope = scope, .slot = bytes});
+  bytes += (size * size_of(dtype) + kAlign - 1) / kAlign * kAlign;
   return static_cast<int>(program.buffers.size()) - 1;
+}
+
+int GroupBuilder::group_buffer(const char* name, Dtype dtype, std::int64_t size) {
+  const int buffer = scratch(name, dtype, size, Scope::kGroup, group_bytes_);
+  program.group_bytes = std::max(program.group_bytes, group_bytes_);
+  return buffer;
+}
+
+int GroupBuilder::global_buffer(const char* name, Dtype dtype, std::int64_t size) {
+  return scratch(name, dtype, size, Scope::kGlobal, program.global_bytes);
 }
 
 const std::string& GroupBuilder::name_of(int buffer) const {
@@ -118,9 +130,13 @@ Expr GroupBuilder::vector_index(const Expr& index, int buffer, int lanes) {
   return vector && faulty(Planted::kVectorShiftedByOne, {name_of(buffer)}) ? plus(index, 1) : index;
 }
 
-GroupProgram GroupBuilder::finish(Stmt body) {
-  program.kernels.push_back({.name = "run", .body = std::move(body), .grid = grid});
-  program.run = {0};
+void GroupBuilder::end_kernel(const char* name, Stmt body) {
+  program.run.push_back(static_cast<int>(program.kernels.size()));
+  program.kernels.push_back({.name = name, .body = std::move(body), .grid = grid});
+  group_bytes_ = 0;
+}
+
+GroupProgram GroupBuilder::finish() {
   return {std::move(program), std::move(inputs), std::move(want), std::move(places)};
 }
 

@@ -21,6 +21,7 @@ flat::Expr modulo(const flat::Expr& a, std::int64_t b);
 flat::Expr below(const flat::Expr& a, std::int64_t b);
 flat::Expr both(const flat::Expr& a, const flat::Expr& b);  // null is true
 flat::Stmt when(const flat::Expr& condition, flat::Stmt body);
+std::int64_t parts(std::int64_t whole, std::int64_t part);  // rounded up
 
 // A matrix in memory, row by row.
 struct Matrix {
@@ -53,7 +54,9 @@ class GroupBuilder {
   int new_reg(flat::Type type);
   Matrix input(const char* name, Dtype dtype, std::int64_t rows, std::int64_t columns);
   Matrix output(const char* name, Dtype dtype, std::int64_t rows, std::int64_t columns);
+  // Of the kernel: those of others lie in the same place.
   int group_buffer(const char* name, Dtype dtype, std::int64_t size);
+  int global_buffer(const char* name, Dtype dtype, std::int64_t size);
   const std::string& name_of(int buffer) const;
   flat::Type type_of(int buffer, int lanes) const;
   void set_grid(std::int64_t groups_x, std::int64_t groups_y, std::int64_t items_x,
@@ -71,12 +74,18 @@ class GroupBuilder {
   flat::Expr tail(const flat::Expr& mask, int buffer);
   // The index of a vector without a mask; beside it, where there is a fault.
   flat::Expr vector_index(const flat::Expr& index, int buffer, int lanes);
-  GroupProgram finish(flat::Stmt body);
+  // The kernel of the grid that is set. Kernels run one after the other.
+  void end_kernel(const char* name, flat::Stmt body);
+  GroupProgram finish();
 
  private:
   Matrix border(const char* name, Dtype dtype, std::int64_t rows, std::int64_t columns,
                 flat::Scope scope);
+  int scratch(const char* name, Dtype dtype, std::int64_t size, flat::Scope scope,
+              std::int64_t& bytes);
+
   std::optional<std::size_t> planted_;
+  std::int64_t group_bytes_ = 0;  // of this kernel
 };
 
 }  // namespace lathe::testing

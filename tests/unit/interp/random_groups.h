@@ -1,6 +1,7 @@
 // Random programs whose items share memory: products and copies of matrices by tiles that are
-// staged there, in one to four stages, and reductions of rows. Sizes are odd, items few. Each has
-// places for faults (planted_faults.h), and a fault can be planted in one of them.
+// staged there, in one to four stages, and reductions of rows and columns, the latter in two
+// kernels. Sizes are odd, items few. Each has places for faults (planted_faults.h), and a fault can
+// be planted in one of them.
 #pragma once
 
 #include <optional>

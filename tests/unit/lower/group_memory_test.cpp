@@ -31,6 +31,14 @@ Result<flat::Program> lowered(const std::string& text, const schedule::Trace& tr
   return lower::lower(ir::SizedNest(nest, {}), generic_opencl());
 }
 
+std::string refusal_of(const std::string& text, const schedule::Trace& trace, const Target& on) {
+  const te::Workload workload = *te::parse_workload(text);
+  ir::Nest nest = te::naive_nest(workload);
+  if (const auto applied = schedule::apply(nest, trace); !applied) return applied.error().text();
+  const auto program = lower::lower(ir::SizedNest(nest, {}), on);
+  return program ? "" : program.error().text();
+}
+
 std::int64_t count(const std::string& text, const std::string& what) {
   std::int64_t found = 0;
   for (auto at = text.find(what); at != std::string::npos; at = text.find(what, at + 1)) ++found;
@@ -76,6 +84,33 @@ TEST(GroupMemory, TwoCachesShareTheBarriers) {
   const auto program = lowered(product(32, 64, 48), staged_product(Fill::kVectors));
   ASSERT_TRUE(program) << program.error().text();
   EXPECT_EQ(count(print(*program), "barrier"), 2) << print(*program);
+}
+
+// Rows that are padded by a vector lie in other banks; their vectors stay where 16 bytes begin.
+TEST(GroupMemory, RowsArePadded) {
+  for (const auto& [m, k, n] : kSizes) {
+    schedule::Trace trace = staged_product(Fill::kVectors, 2);
+    const std::vector<schedule::LayoutItem> rows = {
+        {0, std::int64_t{1}}, {1, std::int64_t{4}}, {1, std::int64_t{1}}};
+    trace.push_back(schedule::Layout{"A.s", rows, 4});
+    EXPECT_EQ(wrong(product(m, k, n), trace), "") << m << " " << k << " " << n;
+    if (k < 64) continue;
+    const std::string text = print(*lowered(product(m, k, n), trace));
+    EXPECT_NE(text.find("A.s: f32[384] group"), std::string::npos) << text;  // 2 * 16 * (8 + 4)
+  }
+}
+
+TEST(GroupMemory, StepsGoToJsonAndBack) {
+  schedule::Trace trace = staged_product(Fill::kVectors, 3);
+  for (const schedule::Step& step : testing::split_sum()) trace.push_back(step);
+  trace.push_back(schedule::ComputeAt{"T", "ko", ir::Scope::kGroup});
+  const auto back = schedule::trace_from_json(schedule::to_json(trace));
+  ASSERT_TRUE(back) << back.error().text();
+  EXPECT_EQ(schedule::print(*back), schedule::print(trace));
+  EXPECT_EQ(schedule::to_json(*back), schedule::to_json(trace));
+  const std::string text = schedule::print(trace);
+  EXPECT_NE(text.find("cache A as A.s in group at ko, 3 stages"), std::string::npos) << text;
+  EXPECT_NE(text.find("compute T at ko in group"), std::string::npos) << text;
 }
 
 TEST(GroupMemory, OneFillNeedsOneBarrier) {
@@ -147,12 +182,13 @@ TEST(GroupMemory, StagesOverlapCopiesAndWork) {
 // As for a device that copies into memory of groups while it computes.
 Result<flat::Program> lowered_with_copies(const ir::SizedNest& nest) {
   const ir::Nest essential = analysis::essential(nest);
-  return lower::run_passes(
-      LATHE_TRY(lower::expand(
-          ir::SizedNest(essential, {}), {},
-          lower::Grids{
-              .most_items = 256, .most_lanes = 16, .group_bytes = 32'768, .copies = true})),
-      generic_opencl());
+  return lower::run_passes(LATHE_TRY(lower::expand(ir::SizedNest(essential, {}), {},
+                                                   Grids{.most_items = 256,
+                                                         .most_lanes = 16,
+                                                         .group_bytes = 32'768,
+                                                         .copies = true,
+                                                         .exchanges = true})),
+                           generic_opencl());
 }
 
 TEST(GroupMemory, CopiesGoOnDuringTheWork) {
@@ -173,6 +209,31 @@ TEST(GroupMemory, CopiesGoOnDuringTheWork) {
   const std::string text = print(*lowered_with_copies(ir::SizedNest(nest, {})));
   EXPECT_EQ(count(text, "barrier"), 1) << text;
   EXPECT_EQ(count(text, "copy B.s"), 6) << text;  // of vectors: two turns in three places
+}
+
+// The items of a warp have a part each of a row's sum in a register, and exchange them.
+TEST(GroupMemory, WarpsExchangeThePartsOfASum) {
+  for (const char* op : {"sum", "max", "prod"})
+    for (const int k : {1, 2, 20, 32, 33, 64, 333})
+      for (const int rows : {1, 4, 7}) {
+        const std::string text = fmt::format("X: f32[{},{}]; S[i] = {}(k) X[i,k]", rows, k, op);
+        const te::Workload workload = *te::parse_workload(text);
+        ir::Nest nest = te::naive_nest(workload);
+        const auto applied = schedule::apply(nest, testing::rows_of_warps());
+        ASSERT_TRUE(applied) << applied.error().text();
+        const auto program = lowered_with_copies(ir::SizedNest(nest, {}));
+        ASSERT_TRUE(program) << program.error().text() << "\n" << ir::print(nest);
+        ASSERT_EQ(check_flat(workload, *program, 1), "") << text << "\n" << print(*program);
+        if (k == 333 && rows == 7) {
+          EXPECT_EQ(count(print(*program), "exchange"), 5) << print(*program);
+          EXPECT_EQ(count(print(*program), "barrier"), 0);
+        }
+      }
+  const std::string text = "X: f32[7,333]; S[i] = sum(k) X[i,k]";
+  EXPECT_EQ(
+      refusal_of(text, testing::rows_of_warps(), generic_opencl()),
+      "the parts S.part are in registers that the items of a warp exchange, which this target "
+      "has not: keep them in the memory of the group");
 }
 
 // True if something lies in memory of a group, and items meet for it.
@@ -208,14 +269,6 @@ TEST(GroupMemory, RandomSchedulesComputeWhatTheirExpressionsSay) {
   RecordProperty("lowered", static_cast<int>(lowered));
   RecordProperty("met", static_cast<int>(met));
   EXPECT_GE(met * 8, rounds) << lowered << " could be lowered";
-}
-
-std::string refusal_of(const std::string& text, const schedule::Trace& trace, const Target& on) {
-  const te::Workload workload = *te::parse_workload(text);
-  ir::Nest nest = te::naive_nest(workload);
-  if (const auto applied = schedule::apply(nest, trace); !applied) return applied.error().text();
-  const auto program = lower::lower(ir::SizedNest(nest, {}), on);
-  return program ? "" : program.error().text();
 }
 
 TEST(GroupMemory, WhatCannotBeIsRefusedInASentence) {

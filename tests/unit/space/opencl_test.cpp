@@ -66,8 +66,7 @@ TEST(OpenClSpace, OperandsThroughLocalMemory) {
       "X: f32[1,7,15,14]; const W: f32[6,7,3,2]; Y[n:1,o:6,y:7,x:7] = "
       "sum(c,r,s) X[n,c,2*y+r,2*x+s else 0] * W[o,c,r,s]"};
   for (const std::string& text : texts)
-    for (const auto& [label, count] :
-         check_choices(parsed(text), generic_opencl(), "stage", 12, 7))
+    for (const auto& [label, count] : check_choices(parsed(text), generic_opencl(), "stage", 12, 7))
       EXPECT_GE(count, 1) << label;
 }
 

@@ -6,6 +6,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <set>
 #include <span>
 #include <unordered_map>
 #include <vector>
@@ -122,6 +123,7 @@ class FunctionEmitter {
   void set_index(int var, llvm::Value* value, std::int64_t count) {
     set_var(var, value);
     reaches_[var] = static_cast<double>(count);
+    naturals_.insert(var);
   }
 
   // Buffers, by number, that nothing writes to while the function runs.
@@ -186,7 +188,7 @@ class FunctionEmitter {
   Value* float_binary(flat::BinaryOp op, Value* a, Value* b);
   Value* extreme(unsigned intrinsic, Value* a, Value* b);
   Value* scale_by_power(Value* x, Value* power);
-  Value* int_binary(flat::BinaryOp op, Dtype dtype, Value* a, Value* b);
+  Value* int_binary(flat::BinaryOp op, bool u, Value* a, Value* b);  // u: of unsigned numbers
   Value* float_unary(flat::UnaryOp op, Value* x);
   Value* round_without_hardware(Value* x, bool up);
   Value* lane_mask(const flat::Node& e,
@@ -213,6 +215,7 @@ class FunctionEmitter {
   double reach(const flat::Expr& e);
   double reach_of(const flat::Node& e);
   bool is_short(const flat::Expr& e);
+  bool is_natural(const flat::Expr& e);
   Value* whole(Value* x, Dtype dtype);
   void match(Dtype dtype, Value*& a, Value*& b, bool shortened);
   std::int64_t multiple_of(const flat::Expr& e) const;
@@ -305,6 +308,7 @@ class FunctionEmitter {
   std::unordered_map<int, Value*> vars_;
   std::unordered_map<int, double> lets_;             // of variables that are no loop's: most_of()
   std::unordered_map<int, double> reaches_;          // of variables: reach()
+  std::set<int> naturals_;                           // variables that are known not to be negative
   std::unordered_map<int, std::int64_t> multiples_;  // of variables that are no loop's
   std::unordered_map<const Value*, std::uint64_t> aligned_;  // of addresses: bytes
   std::unordered_map<int, flat::Expr> vectors_;  // what variables that are vectors stand for

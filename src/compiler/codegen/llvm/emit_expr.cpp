@@ -106,7 +106,7 @@ llvm::Value* FunctionEmitter::expression(const Node& e, const Reduce& n) {
                             for (int lanes = n.x->type.lanes / 2; lanes >= 1; lanes /= 2) {
                               llvm::Value *low = half(x, 0, lanes), *high = half(x, lanes, lanes);
                               x = is_float(dtype) ? float_binary(n.op, low, high)
-                                                  : int_binary(n.op, dtype, low, high);
+                                                  : int_binary(n.op, is_unsigned(dtype), low, high);
                             }
                             return b_.CreateExtractElement(x, std::uint64_t{0});
                           });
@@ -206,9 +206,13 @@ llvm::Value* FunctionEmitter::expression(const Node& e, const Binary& n) {
     if (llvm::Value* quotient = divide_by_invariant(n, a)) return quotient;
   llvm::Value* b = value(n.b);
   match(dtype, a, b, yields_bool(n.op) || (m_.machine.on_grid && reach_of(e) < kShortReach));
-  if (!is_float(dtype))
-    return pure(kBinaryOperation + static_cast<int>(n.op), is_unsigned(dtype) ? this : nullptr,
-                {a, b}, !may_trap(n.op, b), [&] { return int_binary(n.op, dtype, a, b); });
+  if (!is_float(dtype)) {
+    // Quotients of natural numbers take half of the instructions.
+    const bool divides = n.op == BinaryOp::kDiv || n.op == BinaryOp::kMod;
+    const bool u = is_unsigned(dtype) || (divides && is_natural(n.a) && is_natural(n.b));
+    return pure(kBinaryOperation + static_cast<int>(n.op), u ? this : nullptr, {a, b},
+                !may_trap(n.op, b), [&] { return int_binary(n.op, u, a, b); });
+  }
   a = widen(a, dtype);
   b = widen(b, dtype);
   llvm::Value* out = pure(kBinaryOperation + static_cast<int>(n.op), nullptr, {a, b}, moving_,
@@ -253,8 +257,7 @@ llvm::Value* FunctionEmitter::extreme(unsigned intrinsic, llvm::Value* a, llvm::
   return call;
 }
 
-llvm::Value* FunctionEmitter::int_binary(BinaryOp op, Dtype dtype, llvm::Value* a, llvm::Value* b) {
-  const bool u = is_unsigned(dtype);
+llvm::Value* FunctionEmitter::int_binary(BinaryOp op, bool u, llvm::Value* a, llvm::Value* b) {
   using llvm::Intrinsic::smax, llvm::Intrinsic::smin, llvm::Intrinsic::umax, llvm::Intrinsic::umin;
   switch (op) {
     case BinaryOp::kAdd: return b_.CreateAdd(a, b);

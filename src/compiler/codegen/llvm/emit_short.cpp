@@ -67,6 +67,26 @@ double FunctionEmitter::reach_of(const Node& e) {
 
 bool FunctionEmitter::is_short(const Expr& e) { return reach(e) < kShortReach; }
 
+// Known not to be negative, also where numbers are so large that a sum of them wraps.
+bool FunctionEmitter::is_natural(const Expr& e) {
+  constexpr double kFar = 0x1p62;
+  if (reach(e) >= kFar) return false;
+  if (const auto* n = std::get_if<IntImm>(&e->value)) return n->value >= 0;
+  if (const auto* n = std::get_if<Var>(&e->value)) return naturals_.contains(n->id);
+  if (const auto* n = std::get_if<Broadcast>(&e->value)) return is_natural(n->x);
+  const auto* n = std::get_if<Binary>(&e->value);
+  if (n == nullptr) return false;
+  switch (n->op) {
+    case BinaryOp::kMax: return is_natural(n->a) || is_natural(n->b);
+    case BinaryOp::kMod: return is_natural(n->a);
+    case BinaryOp::kAdd:
+    case BinaryOp::kMul:
+    case BinaryOp::kDiv:
+    case BinaryOp::kMin: return is_natural(n->a) && is_natural(n->b);
+    default: return false;
+  }
+}
+
 // A number of that type with all its bits.
 llvm::Value* FunctionEmitter::whole(Value* x, Dtype dtype) {
   if (dtype != Dtype::kI64 || x->getType()->getScalarSizeInBits() != 32) return x;

@@ -78,6 +78,7 @@ void FunctionEmitter::statement(const Let& n) {
   lets_[n.var] = most_of(n.value);
   reaches_[n.var] = reach(n.value);
   multiples_[n.var] = multiple_of(n.value);
+  if (is_natural(n.value)) naturals_.insert(n.var);
   if (n.value->type.lanes > 1) vectors_[n.var] = n.value;
 }
 
@@ -123,6 +124,7 @@ void FunctionEmitter::statement(const For& n) {
   llvm::Value *begin = value(n.begin), *end = value(n.end);
   match(Dtype::kI64, begin, end, true);
   reaches_[n.var] = std::max(reach(n.begin), reach(n.end));
+  if (is_natural(n.begin)) naturals_.insert(n.var);
   loop(n.var, begin, end, provably_below(n.begin, n.end), n.body);
 }
 
@@ -143,7 +145,10 @@ void FunctionEmitter::loop(int var, llvm::Value* begin, llvm::Value* end, bool n
   llvm::Instruction* entry = never_empty
                                  ? b_.CreateBr(inside)
                                  : b_.CreateCondBr(b_.CreateICmpSLT(begin, end), inside, after);
-  open(ScopeKind::kLoop, entry, never_empty ? std::optional(written.buffers) : std::nullopt);
+  // Behind a barrier in it a load finds what others stored before the loop.
+  const bool meets = (body->contents & contents::kTogether) != 0;
+  open(ScopeKind::kLoop, entry,
+       never_empty && !meets ? std::optional(written.buffers) : std::nullopt);
   b_.SetInsertPoint(inside);
 
   const auto phi = [&](llvm::Type* type, llvm::Value* initial) {

@@ -39,7 +39,7 @@ const char* name_of(Tail tail) {
 
 const char* name_of(Scope scope) {
   constexpr const char* kNames[] = {"input",    "output", "literal", "memory",
-                                    "register", "group",  "local"};
+                                    "register", "group",  "lanes"};
   return kNames[static_cast<int>(scope)];
 }
 

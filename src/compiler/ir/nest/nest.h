@@ -141,7 +141,9 @@ enum class Scope : std::uint8_t {
   // in one iteration of `at`, whatever loops of items are around that: these have no part in where
   // its box begins.
   kGroup,
-  kLocal,  // of GPUs
+  // Registers of a warp's items: each has the elements whose place along threadIdx.x is its own.
+  // Sums over that place exchange them.
+  kLanes,
 };
 const char* name_of(Scope scope);
 

@@ -123,6 +123,10 @@ class BarrierPlacer {
     }
     if (const auto* loop = std::get_if<flat::For>(&s->value)) return visit_loop(*loop);
     if (const auto* branch = std::get_if<flat::If>(&s->value)) return visit_branch(*branch);
+    if (std::holds_alternative<flat::Exchange>(s->value) && divergent_ > 0)
+      refuse(ErrorKind::kUnsupported,
+             "items of a warp would have to exchange registers where only some of them run: let "
+             "what is around the sum of their parts be the same for all");
     if (const auto* let = std::get_if<flat::Let>(&s->value)) {
       if (differs(let->value)) differing_.insert(let->var);
       defined_at_[let->var] = depth_;

@@ -88,6 +88,8 @@ class BlockEmitter {
   void emit_guarded(const Instance& at, const flat::Stmt& stmt);
   flat::Expr translate(const Instance& at, const ir::Expr& e);
 
+  static flat::BinaryOp operation_of(const ir::Block& block);  // of a reduction
+
  private:
   // blocks.cpp
   void emit_init(BlockId id);

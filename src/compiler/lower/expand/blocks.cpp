@@ -34,6 +34,10 @@ flat::Expr in_bounds(const Lin& lin, std::int64_t low, std::int64_t high, Range 
 
 }  // namespace
 
+flat::BinaryOp BlockEmitter::operation_of(const ir::Block& block) {
+  return reduce_op(block.reduce);
+}
+
 // The lanes of an instance that are stored in the end: only they have partial results.
 flat::Expr BlockEmitter::stored_lanes(const Instance& at) {
   return both(at.loads_condition, at.mask);

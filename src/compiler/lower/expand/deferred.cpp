@@ -90,7 +90,9 @@ bool Partitioner::is_written_out(LoopId loop) const {
 
 std::vector<BlockConstraint> Partitioner::decided_at(LoopId loop) const {
   std::vector<BlockConstraint> out;
-  if (place_.init_of || place_.guarded > 0 || plan_.items_meet_in(loop)) return out;
+  if (place_.init_of || place_.guarded > 0 || plan_.items_meet_in(loop) ||
+      plan_.items_exchange_in(loop))
+    return out;
   for (const BlockId id : place_.blocks_in_view(loop)) {
     const BlockPlan& plan = plan_.blocks[id];
     for (int k = 0; std::cmp_less(k, plan.constraints.size()); ++k) {

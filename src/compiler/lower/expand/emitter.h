@@ -60,6 +60,9 @@ class Emitter {
   flat::Expr tests_put_off(const std::vector<BlockId>& blocks);
   flat::Expr test_of_first(const std::vector<BlockId>& blocks);
   flat::Expr item_number() const;
+  void fill_warps(flat::Grid& grid);
+  void emit_sum_of_lanes(LoopId loop, BlockId sum);
+  int exchanged_sum(const ir::Block& block, flat::Expr own, std::int64_t parts);
   void emit_in_turns(LoopId loop);
   void emit_turn(LoopId loop, flat::Expr value, Range range);
 

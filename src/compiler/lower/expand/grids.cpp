@@ -57,8 +57,9 @@ std::vector<LoopId> Emitter::bound_loops_of(const ir::Item& item) const {
         loops.push_back(l);
     }
   if (loops.empty()) return loops;
-  const bool meet = std::ranges::any_of(
-      blocks, [&](BlockId id) { return plan_.is_of_group(nest_.blocks[id].writes); });
+  const bool meet = std::ranges::any_of(blocks, [&](BlockId id) {
+    return plan_.is_of_group(nest_.blocks[id].writes) || plan_.is_spread(nest_.blocks[id].writes);
+  });
   if (meet) check_group(blocks, loops);
   else check_all_hold(blocks, loops);
   for (const BlockId id : blocks) check_writes(id, meet ? plan_.bound_over(id) : loops);
@@ -194,6 +195,7 @@ flat::Grid Emitter::grid_of(const std::vector<LoopId>& loops) {
     place_.ranges[axis.var].max = axis.count - 1;
     shared_[l] = axis.var;
   }
+  if (!loops.empty() && plan_.items_exchange_in(nest_.path_to(loops[0]).front())) fill_warps(grid);
   for (const flat::Axis& axis : grid.items) items *= axis.count;
   if (items > plan_.grids->most_items)
     refuse(ErrorKind::kIllegalSchedule,

@@ -88,6 +88,8 @@ void Emitter::check_reader(BlockId writer, BlockId reader, const std::vector<Loo
   if (!resumes &&
       std::ranges::none_of(reads, [&](const ir::Read* r) { return r->tensor == buffer; }))
     return;
+  // They exchange it.
+  if (plan_.sum_of_lanes(nest_.blocks[reader].parent) == reader && plan_.is_spread(buffer)) return;
   std::vector<LoopId> wrote = plan_.bound_over(writer), needs = plan_.bound_over(reader);
   bool same = true;
   if (is_private(buffer)) {
@@ -162,10 +164,11 @@ flat::Expr Emitter::tests_put_off(const std::vector<BlockId>& blocks) {
 
 // Emits what only some items of the group do: false if all do it.
 bool Emitter::emit_for_some_items(const ir::Item& item) {
-  if (!plan_.grids || (item.kind == ir::Item::Kind::kLoop && plan_.items_meet_in(item.id)))
+  const bool is_loop = item.kind == ir::Item::Kind::kLoop;
+  if (!plan_.grids ||
+      (is_loop && (plan_.items_meet_in(item.id) || plan_.items_exchange_in(item.id))))
     return false;
-  const auto blocks = item.kind == ir::Item::Kind::kBlock ? std::vector<BlockId>{item.id}
-                                                          : place_.blocks_in_view(item.id);
+  const auto blocks = is_loop ? place_.blocks_in_view(item.id) : std::vector<BlockId>{item.id};
   if (blocks.empty()) return false;
   const auto put_off = put_off_;
   const unsigned first_items = first_items_;

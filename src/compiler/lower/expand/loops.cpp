@@ -61,6 +61,7 @@ void Emitter::emit_loop(LoopId loop) {
     return emit_items(nest_.loops[loop].body);
   if (!place_.init_of)
     if (const auto map = linear_map_at(loop)) return emit_linear_map(*map);
+  if (const BlockId sum = plan_.sum_of_lanes(loop); sum >= 0) return emit_sum_of_lanes(loop, sum);
   if (!place_.init_of) emit_inits_before(loop);  // even where padding leaves nothing to add
   if (place_.none_runs(loop, loop)) return;
   const ir::Loop& l = nest_.loops[loop];

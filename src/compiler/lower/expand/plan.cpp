@@ -110,6 +110,33 @@ bool Plan::fills_stage(const ir::Item& item, LoopId loop) const {
   });
 }
 
+bool Plan::is_spread(BufferId buffer) const {
+  if (!is_of_lanes(buffer)) return false;
+  for (std::size_t b = 0; b < blocks.size(); ++b)
+    if (nest.blocks[b].writes == buffer && !nest.blocks[b].dead)
+      for (const LoopId l : blocks[b].path)
+        if (nest.loops[l].kind == ir::LoopKind::kThreadX && sized.extent(l) > 1 &&
+            inside(l, nest.buffers[buffer].at))
+          return true;
+  return false;
+}
+
+BlockId Plan::sum_of_lanes(LoopId loop) const {
+  const auto& body = nest.loops[loop].body;
+  if (body.size() != 1 || body[0].kind != ir::Item::Kind::kBlock) return -1;
+  const ir::Block& block = nest.blocks[body[0].id];
+  const auto* read = std::get_if<ir::Read>(&block.body->value);
+  const bool sums = read != nullptr && is_spread(read->tensor) && reduces_over(body[0].id, loop);
+  return sums ? body[0].id : -1;
+}
+
+bool Plan::items_exchange_in(LoopId loop) const {
+  return std::ranges::any_of(blocks_in[loop], [&](BlockId id) {
+    const LoopId around = nest.blocks[id].parent;
+    return around != ir::kRoot && sum_of_lanes(around) == id;
+  });
+}
+
 Planner::Planner(const ir::SizedNest& nest, const Limits& limits, const std::optional<Grids>& grids)
     : sized_(nest),
       nest_(*nest.nest),

@@ -121,6 +121,16 @@ struct Plan {
   // block does for memory of a group it does for all items, whatever loops of items are around that
   // memory.
   std::vector<LoopId> bound_over(BlockId block) const;
+  bool is_of_lanes(BufferId buffer) const {
+    return nest.buffers[buffer].scope == ir::Scope::kLanes;
+  }
+  // True if several items of a warp have a part of the buffer each.
+  bool is_spread(BufferId buffer) const;
+  // The block alone in the loop that sums up what the items of a warp have, where the loop goes
+  // through these; -1: none.
+  BlockId sum_of_lanes(LoopId loop) const;
+  // True if items exchange registers inside the loop.
+  bool items_exchange_in(LoopId loop) const;
   // True if items of a group may have to meet inside the loop: a block there fills memory of the
   // group, and another one touches it.
   bool items_meet_in(LoopId loop) const;

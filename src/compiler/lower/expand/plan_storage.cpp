@@ -23,7 +23,8 @@ std::size_t first_of_row(const ir::Buffer& buffer, const std::vector<LayoutDigit
 void Planner::plan_storage(BufferId id) {
   const ir::Buffer& buffer = nest_.buffers[id];
   Storage& storage = plan_.storage[id];
-  storage.is_register = buffer.scope == ir::Scope::kRegister;
+  const bool of_lanes = buffer.scope == ir::Scope::kLanes;
+  storage.is_register = buffer.scope == ir::Scope::kRegister || of_lanes;
   storage.start.resize(buffer.shape.size());
   for (const ir::SizeId size : buffer.shape) storage.extent.push_back(sized_[size]);
   const bool own_box = storage.is_register || buffer.scope == ir::Scope::kMemory ||
@@ -108,6 +109,25 @@ void Planner::plan_layout(BufferId id, Storage& storage) {
     if (storage.digits[k].modulus == 0)
       storage.extent[storage.digits[k].dim] = counts[k] * storage.digits[k].weight;
   if (buffer.scope == ir::Scope::kGroup) join_digits(storage);
+  if (plan_.is_spread(id)) spread_over_lanes(id, storage);
+}
+
+// Each item has one place along the dimension that its index drives.
+void Planner::spread_over_lanes(BufferId id, Storage& storage) {
+  if (!plan_.grids || !plan_.grids->exchanges)
+    refuse(ErrorKind::kUnsupported,
+           "the parts {} are in registers that the items of a warp exchange, which this target has "
+           "not: keep them in the memory of the group",
+           nest_.buffers[id].name);
+  for (std::size_t b = 0; b < plan_.blocks.size(); ++b) {
+    if (nest_.blocks[b].dead || nest_.blocks[b].writes != id) continue;
+    for (std::size_t d = 0; d < nest_.blocks[b].index.size(); ++d)
+      for (const auto& [iter, coef] : nest_.blocks[b].index[d].terms)
+        for (const LoopDigit& digit : plan_.blocks[b].iters[iter].digits)
+          if (nest_.loops[digit.loop].kind == ir::LoopKind::kThreadX)
+            std::erase_if(storage.digits,
+                          [&](const LayoutDigit& other) { return std::cmp_equal(other.dim, d); });
+  }
 }
 
 // A row that is padded up to whole vectors has two digits, which are one where they lie side by
@@ -272,9 +292,7 @@ void Planner::allocate() {
         if (plan_.has_items(buffer.at)) place_in_group(static_cast<BufferId>(id), made);
         else reserve(flat::Scope::kThread, program_.thread_bytes);
         break;
-      case ir::Scope::kLocal:
-        refuse(ErrorKind::kUnsupported, "buffer {} is in {} memory, which only GPU targets have",
-               buffer.name, ir::name_of(buffer.scope));
+      case ir::Scope::kLanes: break;
     }
     plan_.storage[id].buffer = static_cast<int>(program_.buffers.size());
     program_.buffers.push_back(std::move(made));

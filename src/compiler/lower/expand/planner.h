@@ -29,6 +29,7 @@ class Planner {
   void plan_storage(BufferId id);
   void plan_layout(BufferId id, Storage& storage);
   void join_digits(Storage& storage);
+  void spread_over_lanes(BufferId id, Storage& storage);
   void fill_padding(BlockId id);
   void plan_borders();
   void plan_prepare();

@@ -27,7 +27,7 @@ class Cacher {
     if (is_tensorized(nest_, loop_)) return refuse(Refusal::kAlreadyBound, step_.loop);
     if (auto is_free = check_new_name(nest_, step_.name); !is_free) return is_free;
     if (step_.scope == ir::Scope::kInput || step_.scope == ir::Scope::kOutput ||
-        step_.scope == ir::Scope::kLiteral)
+        step_.scope == ir::Scope::kLiteral || step_.scope == ir::Scope::kLanes)
       return refuse(Refusal::kBadScope, step_.name);
     if (auto possible = check_stages(); !possible) return possible;
     const LoopId lives_at = nest_.buffers[original_].at;
@@ -171,7 +171,7 @@ class Cacher {
     }
     copy.writes = cache;
     copy.body = ir::read(original_, copy.index, original().dtype, pad);
-    add_guards(copy, limits, inner_);
+    add_guards(nest_, copy, limits, inner_);
     for (std::size_t d = 0; exact && d < dims(); ++d) guard_overhang(copy, d, box[d], domain[d]);
     adopt(cache);
     add_block(nest_, std::move(copy), innermost);
@@ -322,7 +322,7 @@ class Cacher {
     }
     copy.writes = original_;
     copy.body = ir::read(cache, copy.index, original().dtype);
-    add_guards(copy, region, inner_);
+    add_guards(nest_, copy, region, inner_);
     for (std::size_t d = 0; d < dims(); ++d) guard_overhang(copy, d, region.box[d], domain[d]);
     adopt(cache);
     add_block(nest_, std::move(copy), innermost);

@@ -26,7 +26,9 @@ StepResult<void> apply_step(ir::Nest& nest, const Layout& step, bool free_layout
     return refuse(Refusal::kBadScope, step.buffer);
   if (step.pad_stride < 0 || step.pad_stride > kLongestPad)
     return refuse(Refusal::kBadNumber, step.buffer);
-  buffer.layout = LATHE_TRY(resolve_layout(nest, step.layout, buffer.shape.size(), step.buffer));
+  const bool of_group = buffer.scope == ir::Scope::kGroup;
+  buffer.layout =
+      LATHE_TRY(resolve_layout(nest, step.layout, buffer.shape.size(), step.buffer, of_group));
   buffer.pad_stride = step.pad_stride;
   return {};
 }

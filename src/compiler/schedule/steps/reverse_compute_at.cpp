@@ -177,10 +177,9 @@ class Mover {
         if (guard.dim >= 0) {
           const auto dim = static_cast<std::size_t>(guard.dim);
           const ir::BlockIter& iter = block.iters[static_cast<std::size_t>(iters[dim])];
-          // A guard of its own would make of the summed loop one that tells elements apart.
           if (iter.kind == ir::IterKind::kReduce) {
             if (keeps_all(guard, region.box[dim], iter.extent)) continue;
-            return refuse(Refusal::kIsAReduction, step_.block);
+            guard.sums = true;
           }
           guard.dim = iters[dim];
         }
@@ -226,7 +225,7 @@ class Mover {
         iter.offset = SizeId::kNone;
       }
     }
-    add_guards(block, guards_, inner);
+    add_guards(nest_, block, guards_, inner);
     nest_.blocks[consumer_] = std::move(block);
     insert_child(nest_, parent, {ir::Item::Kind::kBlock, consumer_},
                  parent == loop_ ? position : -1);

@@ -32,7 +32,8 @@ class Factorer {
     const std::size_t dims = nest_.blocks[id_].index.size();
     if (step_.dim < -1 || step_.dim > static_cast<int>(dims))
       return refuse(Refusal::kBadDimension, step_.block);
-    if (step_.scope != ir::Scope::kMemory && step_.scope != ir::Scope::kGroup)
+    if (step_.scope != ir::Scope::kMemory && step_.scope != ir::Scope::kGroup &&
+        step_.scope != ir::Scope::kLanes)
       return refuse(Refusal::kBadScope, step_.name);
     dim_ = step_.dim < 0 ? static_cast<std::ptrdiff_t>(dims) : step_.dim;
     if (auto legal = check(); !legal) return legal;
@@ -160,7 +161,7 @@ class Factorer {
     read_index.insert(read_index.begin() + dim_, ir::Affine::iter(static_cast<int>(index.size())));
     block.index = std::move(index);
     block.body = ir::read(partial, std::move(read_index), nest_.buffers[partial].dtype);
-    add_guards(block, region, inner);
+    add_guards(nest_, block, region, inner);
     moved.emplace_back(loop_, parent);
     for (const ir::BlockIter& iter : old) keep_to_terms(block, iter, moved);
     add_block(nest_, std::move(block), parent, parent == home_ ? position : -1);

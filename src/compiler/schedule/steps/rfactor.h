@@ -15,7 +15,8 @@ namespace lathe::schedule {
 struct Rfactor {
   std::string block, loop, name;
   int dim = -1;
-  ir::Scope scope = ir::Scope::kMemory;  // or kGroup
+  // Or kGroup, or kLanes: the loop is then one of items along threadIdx.x, of a warp at most.
+  ir::Scope scope = ir::Scope::kMemory;
 
   static constexpr const char* kName = "rfactor";
   static auto fields() {

@@ -53,10 +53,12 @@ bool Composer::takes(Place place) const {
 
 namespace {
 
-std::vector<int> always_in_effect(const std::vector<Knob>& knobs) {
+// Knobs that have an effect wherever this does.
+std::vector<int> always_in_effect(const std::vector<Knob>& knobs, const Under& under) {
   std::vector<int> out;
   for (std::size_t k = 0; k < knobs.size(); ++k)
-    if (knobs[k].under < 0) out.push_back(static_cast<int>(k));
+    if (knobs[k].under == under.knob && (under.knob < 0 || knobs[k].under_values == under.values))
+      out.push_back(static_cast<int>(k));
   return out;
 }
 
@@ -65,7 +67,7 @@ std::vector<int> always_in_effect(const std::vector<Knob>& knobs) {
 // Adds the knob above, with what is under it. Returns its number.
 int Composer::add_choice(Choice choice, const Under& under) {
   const auto at = static_cast<int>(derived_.knobs.size());
-  for (const int hidden : choice.hides ? *choice.hides : always_in_effect(derived_.knobs)) {
+  for (const int hidden : choice.hides ? *choice.hides : always_in_effect(derived_.knobs, under)) {
     derived_.knobs[static_cast<std::size_t>(hidden)].under = at;
     derived_.knobs[static_cast<std::size_t>(hidden)].under_values = {0};
   }
@@ -98,6 +100,19 @@ Build Composer::dispatch(std::shared_ptr<const Alternatives> alternatives, std::
   };
 }
 
+// What was told before is about programs without an alternative.
+Estimate Composer::estimate(std::vector<int> choices, const Under& under) const {
+  if (!derived_.estimate) return nullptr;
+  return [choices = std::move(choices), under, before = derived_.estimate](
+             std::span<const std::int64_t> values) -> std::optional<double> {
+    const bool other = under.holds(values) && std::ranges::any_of(choices, [&](int choice) {
+                         return values[static_cast<std::size_t>(choice)] != 0;
+                       });
+    if (other) return {};
+    return before(values);
+  };
+}
+
 void Composer::add(Place place, std::shared_ptr<Alternatives> alternatives) {
   const Under under = place == Place::kDirect ? direct_ : Under{};
   std::vector<int> numbers;
@@ -109,6 +124,7 @@ void Composer::add(Place place, std::shared_ptr<Alternatives> alternatives) {
   alternatives->add_limits_and_starts(derived_);
   const bool of_sum = place == Place::kMainSum;
   if (of_sum) direct_ = {numbers.at(0), {0}};
+  derived_.estimate = estimate(numbers, under);
   derived_.build =
       dispatch(std::move(alternatives), std::move(numbers), under, !of_sum || may_be_direct_);
 }

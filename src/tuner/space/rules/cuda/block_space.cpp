@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <bit>
 
+#include "tuner/space/rules/cuda/block_cost.h"
 #include "tuner/space/rules/cuda/block_start.h"
 #include "tuner/space/rules/shared/choices.h"
 
@@ -52,10 +53,10 @@ void list_tile_knobs(BlockRule& rule) {
   rule.at.v = add_size(rule, "item.v", {1, 2, 4}, vectors);
   rule.at.p0 = add_size(rule, "item.p0", {1, 2, 3, 4, 5, 6, 7, 8, 14, 16}, p0);
   if (main.pixel(1) >= 0) rule.at.p1 = add_size(rule, "item.p1", {1, 2, 3, 4, 7}, p1);
-  rule.at.of_v = add_size(rule, "block.v", {1, 2, 4, 8, 16, 32, 64}, vectors);
-  rule.at.of_p0 = add_size(rule, "block.p0", {1, 2, 4, 7, 8, 14, 16, 28, 32, 64}, rounded_up(p0));
+  rule.at.of_v = add_size(rule, "threads.v", {1, 2, 4, 8, 16, 32, 64}, vectors);
+  rule.at.of_p0 = add_size(rule, "threads.p0", {1, 2, 4, 7, 8, 14, 16, 28, 32, 64}, rounded_up(p0));
   if (main.pixel(1) >= 0)
-    rule.at.of_p1 = add_size(rule, "block.p1", {1, 2, 4, 7, 8, 16}, rounded_up(p1));
+    rule.at.of_p1 = add_size(rule, "threads.p1", {1, 2, 4, 7, 8, 16}, rounded_up(p1));
 }
 
 void list_sum_knobs(BlockRule& rule) {
@@ -226,8 +227,12 @@ BlockSizes block_sizes(const BlockRule& rule, std::span<const std::int64_t> valu
 
 // A space of which the main stage goes on blocks.
 struct BlockProgram {
+  BlockProgram(BlockRule own, OtherStages beside)
+      : rule(std::move(own)), others(std::move(beside)), model(rule) {}
+
   BlockRule rule;
   OtherStages others;
+  BlockModel model;
 
   Result<Sketch> build(std::span<const std::int64_t> values) const {
     Sketch sketch{rule.prepared->nest, rule.prepared->steps};
@@ -248,9 +253,9 @@ struct BlockProgram {
 };
 
 constexpr Meaning kBlockMeanings[] = {
-    {"block.v", "threads of a block along the vector axis"},
-    {"block.p0", "threads of a block along the innermost pixel axis"},
-    {"block.p1", "threads of a block along the next pixel axis"},
+    {"threads.v", "threads of a block along the vector axis"},
+    {"threads.p0", "threads of a block along the innermost pixel axis"},
+    {"threads.p1", "threads of a block along the next pixel axis"},
     {"chunk", "terms of the sum that a thread adds up between two barriers"},
     {"sum",
      "by a thread: a result is summed by one thread of the block; by groups: by several, "
@@ -321,9 +326,14 @@ std::optional<Derived> derive_blocks(const std::shared_ptr<const Prepared>& prep
   limit_blocks(*rule, context.flavour, derived);
   derived.starts = block_starts(*rule, derived);
   if (derived.starts.empty()) return {};
-  derived.build = [program = std::make_shared<const BlockProgram>(
-                       BlockProgram{std::move(*rule), {prepared, main, context}})](
-                      std::span<const std::int64_t> values) { return program->build(values); };
+  const auto program =
+      std::make_shared<const BlockProgram>(std::move(*rule), OtherStages(prepared, main, context));
+  derived.build = [program](std::span<const std::int64_t> values) {
+    return program->build(values);
+  };
+  derived.estimate = [program](std::span<const std::int64_t> values) {
+    return std::optional(program->model.cycles_of(program->model.tiling_of(values)));
+  };
   return derived;
 }
 

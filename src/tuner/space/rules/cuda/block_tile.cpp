@@ -195,12 +195,18 @@ class BlockBuilder : private CardBuilder {
     std::vector<schedule::LayoutItem> copied = order(last), kept = order(along);
     if (lanes > 1) copied.push_back({last, lanes});
     copied.push_back({last, std::int64_t{1}});
+    const bool of_vectors = axis == of_.axes.vector;
+    if (of_vectors) {  // the first vectors of all threads lie together, and so on
+      kept.push_back({along, width_});
+      kept.push_back({along, times(sizes_.v, width())});
+    }
     kept.push_back({along, std::int64_t{1}});
     schedule::Cache cache{from,   name,     loop(of_.axes.reduce) + ".o", ir::Scope::kGroup,
                           copied, summing()};
     cache.stages = sizes_.stages;
     step(cache);
-    if (last != along) step(schedule::Layout{name, kept, kRowPad});
+    if (last != along || of_vectors)
+      step(schedule::Layout{name, kept, last != along ? kRowPad : 0});
     Names turns;
     for (std::size_t i = 0; i + (lanes > 1 ? 1 : 0) < copied.size(); ++i)
       turns.push_back(fmt::format("{}.d{}", name, i));

@@ -116,7 +116,7 @@ struct PermuteProgram {
 constexpr Meaning kPermuteMeanings[] = {
     {"tile.written", "vectors of a tile along the axis that is written along"},
     {"tile.read", "elements of a tile along the axis that is read along"},
-    {"block.read", "threads of a block along that"},
+    {"threads.read", "threads of a block along that"},
 };
 
 void limit_permutes(const CudaContext& context, Derived& derived, std::int64_t width) {
@@ -161,7 +161,7 @@ std::optional<Derived> derive_permutes(const std::shared_ptr<const Prepared>& pr
   derived.knobs = {
       {"tile.written", up_to({4, 8, 16, 32, 64}, std::max<std::int64_t>(4, written)), {}},
       {"tile.read", up_to({8, 16, 32, 64, 128}, std::max<std::int64_t>(8, read)), {}},
-      {"block.read", {4, 8, 16, 32}, {}}};
+      {"threads.read", {4, 8, 16, 32}, {}}};
   limit_permutes(context, derived, width);
   constexpr std::int64_t kTile = 32;
   const auto nearest = [&](std::size_t knob, std::int64_t wanted) {

@@ -79,7 +79,7 @@ struct ThreadSumProgram {
 
 constexpr Meaning kThreadSumMeanings[] = {
     {"sum.threads", "threads that share a sum"},
-    {"block.results", "threads of a block along its results"},
+    {"threads.results", "threads of a block along its results"},
 };
 
 void limit_sums(const CudaContext& context, Derived& derived) {
@@ -153,7 +153,7 @@ std::optional<Derived> derive_thread_sums(const std::shared_ptr<const Prepared>&
       {"sum.threads",
        up_to({1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024}, std::max(terms, kWarpOfSums)),
        {}},
-      {"block.results", up_to({1, 2, 4, 8, 16, 32, 64, 128}, std::max(results, kWarpOfSums)), {}},
+      {"threads.results", up_to({1, 2, 4, 8, 16, 32, 64, 128}, std::max(results, kWarpOfSums)), {}},
       {"unroll.k", up_to({1, 2, 4, 8}, terms), {}}};
   limit_sums(context, derived);
   const SumNumbers usual = usual_numbers(main, sum, context.target);

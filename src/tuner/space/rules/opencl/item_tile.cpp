@@ -162,12 +162,10 @@ class ItemBuilder : private Stepper {
   void stage_operand(const std::string& operand, const ir::Read& read) {
     const std::string copy = operand + ".stage";
     // Vectors run along the dimension of the tile's vectors, or the last one.
-    const auto along = std::ranges::find_if(read.index, [&](const ir::Affine& row) {
-      return row.coef_of(of_.axes.vector) != 0;
-    });
-    const auto last = static_cast<int>(along == read.index.end()
-                                           ? std::ssize(read.index) - 1
-                                           : along - read.index.begin());
+    const auto along = std::ranges::find_if(
+        read.index, [&](const ir::Affine& row) { return row.coef_of(of_.axes.vector) != 0; });
+    const auto last = static_cast<int>(along == read.index.end() ? std::ssize(read.index) - 1
+                                                                 : along - read.index.begin());
     std::vector<schedule::LayoutItem> layout;
     for (int d = 0; std::cmp_less(d, read.index.size()); ++d)
       if (d != last) layout.push_back({d, std::int64_t{1}});

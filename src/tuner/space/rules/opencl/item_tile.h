@@ -25,9 +25,9 @@ struct ItemSizes {
   ir::SizeId group_x, group_y;  // items of a group
   ir::SizeId unroll;            // steps of the reduction that are written out
   ReduceOrder order = ReduceOrder::kTapsOutside;
-  std::int64_t copying = 1;          // items of a group that copies
-  Packing weights = Packing::kNone;  // of the operand that is read as vectors: none, or whole
-  bool staged = false;               // operands go through memory of the group
+  std::int64_t copying = 1;              // items of a group that copies
+  Packing weights = Packing::kNone;      // of the operand that is read as vectors: none, or whole
+  bool staged = false;                   // operands go through memory of the group
   ir::SizeId chunk = ir::SizeId::kNone;  // steps of the reduction that are staged at a time
 };
 

@@ -1,0 +1,191 @@
+#include "tuner/space/rules/cuda/block_cost.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+namespace lathe::space {
+namespace {
+
+constexpr double kThreadsOfWarp = 32, kSchedulers = 4;
+// A launch, first loads from memory, and what follows the last sum; a second kernel.
+constexpr double kStartCycles = 2500, kKernelCycles = 2300;
+// Bytes that a multiprocessor gets a cycle from the second cache.
+constexpr double kStagedRate = 32;
+constexpr double kOverlapped = 0.4;  // the share of the shorter of two that is not hidden
+constexpr double kMoreRegisters = 40;
+// Instructions: of a copy, around a chunk, around a term.
+constexpr double kCopyInstructions = 3, kChunkInstructions = 30, kTermInstructions = 4;
+// Until what a chunk needs is there, where nothing was copied ahead; with each stage more, less.
+constexpr double kWaitCycles = 800, kWaitOfStage = 0.25;
+constexpr double kVectorCycles = 3;  // that a warp's load of 16 bytes a thread takes
+
+double ceil_of(double a, double b) { return std::ceil(a / b); }
+
+// What a second kernel costs: partial results are stored, and read again.
+double added_cycles(const BlockWork& work, const CudaTarget& card) {
+  if (work.parts == 0) return 0;
+  return kKernelCycles + 2 * work.parts / (kStagedRate * card.multiprocessors);
+}
+
+}  // namespace
+
+double cycles_of(const BlockWork& work, const CudaTarget& card) {
+  const double warps = std::ceil(work.threads / kThreadsOfWarp);
+  const double resident = std::max(
+      1.0, std::floor(std::min({card.registers / (work.threads * std::max(32.0, work.registers)),
+                                static_cast<double>(card.shared_bytes) / std::max(1.0, work.shared),
+                                card.threads / work.threads, static_cast<double>(card.blocks)})));
+  // Blocks that the busiest multiprocessor has, at once and in all.
+  const double blocks = std::ceil(work.blocks / card.multiprocessors);
+  const double at_once = std::min(blocks, resident);
+  const double waves = std::ceil(blocks / resident);
+  const double done = std::max(at_once, std::min(blocks, at_once * waves));
+  const double a_scheduler = warps * at_once / kSchedulers;
+  const double busy = std::min(0.88, 0.36 + 0.17 * a_scheduler);
+  const double computing = std::max(done * warps * work.instructions / kSchedulers / busy,
+                                    done * warps * work.shared_cycles / 0.85);
+  const double waiting =
+      kWaitCycles * std::pow(kWaitOfStage, work.stages - 1) * work.chunks * waves;
+  const double copying = work.staged * done / kStagedRate;
+  return std::max(computing, copying) + kOverlapped * std::min(computing, copying) + waiting +
+         done * work.last + kStartCycles + added_cycles(work, card);
+}
+
+BlockModel::BlockModel(const BlockRule& rule) : rule_(rule), main_(rule.main) {
+  extent_v_ = main_.extent(main_.axes.vector);
+  extent_p0_ = main_.extent(main_.pixel(0));
+  extent_p1_ = main_.extent(main_.pixel(1));
+  terms_ = main_.extent(main_.axes.reduce);
+  for (const int b : main_.axes.batch) batch_ *= static_cast<double>(main_.extent(b));
+  for (const int t : main_.axes.taps) taps_ *= static_cast<double>(main_.extent(t));
+}
+
+BlockTiling BlockModel::tiling_of(std::span<const std::int64_t> values) const {
+  const BlockKnobs& at = rule_.at;
+  const auto value = [&](int knob) {
+    return knob < 0 ? 1 : values[static_cast<std::size_t>(knob)];
+  };
+  BlockTiling t;
+  t.v = value(at.v), t.p0 = value(at.p0), t.p1 = value(at.p1);
+  t.of_v = value(at.of_v), t.of_p0 = value(at.of_p0), t.of_p1 = value(at.of_p1);
+  t.chunk = value(at.chunk);
+  if (value(at.has_groups) != 0) t.groups = value(at.groups);
+  if (value(at.has_parts) != 0) t.parts = value(at.parts);
+  t.lanes = static_cast<LaneOrder>(value(at.lanes));
+  t.stages = static_cast<int>(value(at.stages)) + 1;
+  t.conflicts = conflicts_of(t);
+  return t;
+}
+
+double BlockModel::cycles_of(const BlockTiling& t) const {
+  return space::cycles_of(work_of(t), rule_.target);
+}
+
+double BlockModel::reach(const BlockTiling& t, int iter, bool of_thread) const {
+  const auto of = [&](std::int64_t tile, std::int64_t threads) {
+    return static_cast<double>(of_thread ? tile : tile * threads);
+  };
+  if (iter == main_.axes.vector) return of(t.v * rule_.width, t.of_v);
+  if (iter == main_.pixel(0)) return of(t.p0, t.of_p0);
+  if (iter == main_.pixel(1)) return of(t.p1, t.of_p1);
+  if (iter == main_.axes.reduce) return of_thread ? 1 : static_cast<double>(t.chunk * t.groups);
+  const bool tap = std::ranges::find(main_.axes.taps, iter) != main_.axes.taps.end();
+  return tap ? static_cast<double>(main_.extent(iter)) : 1;
+}
+// Elements of an operand for one term of a thread's tile, or for one chunk of a block's.
+double BlockModel::elements(const BlockTiling& t, const ir::Read* read, bool of_thread) const {
+  double count = 1;
+  for (const ir::Affine& row : read->index) count *= extent_of(t, row, of_thread);
+  return count;
+}
+double BlockModel::extent_of(const BlockTiling& t, const ir::Affine& row, bool of_thread) const {
+  double extent = 1;
+  for (const ir::AffineTerm& term : row.terms)
+    extent += std::abs(static_cast<double>(term.coef)) * (reach(t, term.iter, of_thread) - 1);
+  return extent;
+}
+double BlockModel::staged_bytes(const BlockTiling& t) const {
+  constexpr double kElement = 4;
+  return kElement * (elements(t, main_.axes.weights, false) + elements(t, main_.axes.input, false));
+}
+
+BlockWork BlockModel::work_of(const BlockTiling& t) const {
+  const double sums = static_cast<double>(t.v * rule_.width * t.p0 * t.p1);
+  const auto groups = static_cast<double>(t.groups), parts = static_cast<double>(t.parts);
+  const double threads = static_cast<double>(t.of_v * t.of_p0 * t.of_p1) * groups;
+  const double results = sums * threads / groups;
+  const double own = ceil_of(static_cast<double>(terms_), groups * parts);
+  const double chunks = ceil_of(own, static_cast<double>(t.chunk));
+  const double terms = chunks * static_cast<double>(t.chunk);
+  const double read = elements(t, main_.axes.input, true);
+  const double vectors = taps_ * static_cast<double>(t.v);
+  BlockWork work;
+  work.threads = threads;
+  work.blocks =
+      batch_ * parts *
+      ceil_of(static_cast<double>(extent_v_), static_cast<double>(t.v * rule_.width * t.of_v)) *
+      ceil_of(static_cast<double>(extent_p0_), static_cast<double>(t.p0 * t.of_p0)) *
+      ceil_of(static_cast<double>(extent_p1_), static_cast<double>(t.p1 * t.of_p1));
+  work.instructions = terms * (sums * taps_ + read + vectors + kTermInstructions) +
+                      chunks * (kCopyInstructions * copies(t, threads) + kChunkInstructions);
+  work.shared_cycles = terms * (read * cycles_of_read(t) + kVectorCycles * vectors);
+  work.last = results / kThreadsOfWarp * (groups > 1 ? 2 * groups : 1);
+  work.chunks = chunks;
+  work.stages = t.stages;
+  work.staged = chunks * staged_bytes(t);
+  work.registers = sums + kMoreRegisters;
+  work.shared = t.stages * staged_bytes(t) + (groups > 1 ? 4 * groups * results : 0);
+  if (parts > 1) work.parts = 4 * work.blocks * results;
+  return work;
+}
+
+// Of a load of one element along pixels. Without taps, a thread's elements may come as vectors.
+double BlockModel::cycles_of_read(const BlockTiling& t) const {
+  constexpr std::int64_t kElements = 4;
+  if (taps_ > 1 || t.p0 % kElements != 0) return t.conflicts;
+  const auto apart = static_cast<double>(std::min(t.p0, t.of_p0 * kElements) / kElements);
+  return kVectorCycles / kElements * std::max(1.0, apart);
+}
+
+// Of a warp's load of one element along pixels: the most addresses that fall into one bank of
+// shared memory, where rows follow each other without gaps.
+double BlockModel::conflicts_of(const BlockTiling& t) const {
+  constexpr int kBanks = 32;
+  const ir::Affine* rows[2] = {row_of(main_.pixel(0)), row_of(main_.pixel(1))};
+  if (rows[0] == nullptr) return 1;
+  const bool last = rows[0] == &main_.axes.input->index.back();
+  const auto coef = [&](std::size_t which) {
+    return rows[which] == nullptr ? 0 : std::abs(rows[which]->coef_of(main_.pixel(which)));
+  };
+  const auto pitch = static_cast<std::int64_t>(last ? extent_of(t, *rows[0], false) : 1);
+  std::array<std::int64_t, kBanks> seen{};
+  std::array<int, kBanks> in_bank{};
+  int most = 1;
+  for (std::int64_t lane = 0; lane < kBanks; ++lane) {
+    const std::int64_t pixel = t.lanes == LaneOrder::kPixels ? lane : lane / t.of_v;
+    const std::int64_t x = pixel % t.of_p0, y = pixel / t.of_p0 % t.of_p1;
+    const std::int64_t at = x * t.p0 * coef(0) + y * t.p1 * coef(1) * pitch;
+    const auto before = std::span(seen).first(static_cast<std::size_t>(lane));
+    seen[static_cast<std::size_t>(lane)] = at;
+    if (std::ranges::find(before, at) != before.end()) continue;
+    most = std::max(most, ++in_bank[static_cast<std::size_t>(at % kBanks)]);
+  }
+  return most;
+}
+
+const ir::Affine* BlockModel::row_of(int iter) const {
+  if (iter < 0) return nullptr;
+  for (const ir::Affine& row : main_.axes.input->index)
+    if (row.coef_of(iter) != 0) return &row;
+  return nullptr;
+}
+
+// Copies of a thread for a chunk: single elements where taps shift what is read, else vectors.
+double BlockModel::copies(const BlockTiling& t, double threads) const {
+  constexpr double kElements = 4;
+  const double input = elements(t, main_.axes.input, false) / (taps_ > 1 ? 1 : kElements);
+  return std::ceil((elements(t, main_.axes.weights, false) / kElements + input) / threads);
+}
+
+}  // namespace lathe::space

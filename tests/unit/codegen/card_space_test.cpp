@@ -1,0 +1,118 @@
+// Random configurations of spaces for cards as machines execute them: the module that becomes PTX
+// on this processor, and the same schedules as OpenCL C on this machine's device, if there is one
+// with as large groups.
+#include <gtest/gtest.h>
+
+#include "compiler/codegen/llvm/nvptx/nvptx_backend.h"
+#include "compiler/codegen/opencl/codegen.h"
+#include "compiler/lower/lower.h"
+#include "compiler/te/naive_nest.h"
+#include "compiler/te/parse.h"
+#include "host_card/host_card.h"
+#include "support/bound_trace.h"
+#include "support/opencl_runner.h"
+#include "tuner/space/space.h"
+#include "unit/codegen/harness.h"
+
+namespace lathe {
+namespace {
+
+using testing::OpenClRunner;
+
+constexpr int kConfigurations = 3;
+
+// A card with blocks as small as the groups of devices are.
+Target small_card(int architecture) {
+  CudaTarget card{.name = "sm_" + std::to_string(architecture)};
+  card.architecture = architecture;
+  card.multiprocessors = 4;
+  card.registers = 64 << 10;
+  card.shared_bytes = card.block_bytes = 32 << 10;
+  card.threads = 1024, card.blocks = 16;
+  card.block_threads = 256;
+  card.thread_registers = 255;
+  return Target{card};
+}
+
+struct Program {
+  te::Workload workload;
+  std::vector<interp::Tensor> inputs, want;
+
+  explicit Program(const std::string& text) : workload(*te::parse_workload(text)) {
+    Rng rng(1);
+    inputs = interp::random_inputs(workload, rng);
+    want = *interp::evaluate(workload, inputs);
+  }
+  std::vector<interp::Bytes> stored(const flat::Program& flat) const {
+    std::vector<interp::Bytes> out;
+    for (std::size_t i = 0; i < inputs.size(); ++i)
+      out.push_back(interp::to_storage(flat.inputs[i], inputs[i].values));
+    return out;
+  }
+};
+
+Result<flat::Program> lowered(const Program& program, const schedule::Trace& trace,
+                              const Target& target) {
+  ir::Nest nest = te::naive_nest(program.workload);
+  if (const auto applied = schedule::apply(nest, trace); !applied)
+    return fail(ErrorKind::kIllegalSchedule, "{}", applied.error().text());
+  return lower::lower(ir::SizedNest(nest, {}), target);
+}
+
+Result<std::string> on_host(const Program& program, const schedule::Trace& trace,
+                            const Target& card) {
+  const flat::Program flat = LATHE_TRY(lowered(program, trace, card));
+  const cuda::Image image = LATHE_TRY(codegen::cuda_image(flat, card.as_cuda()));
+  const std::string ir = LATHE_TRY(codegen::cuda_ir(flat, card));
+  const auto got = LATHE_TRY(testing::run_on_host(ir, image, program.stored(flat)));
+  return testing::difference(flat, program.want, got);
+}
+
+Result<std::string> on_opencl(const Program& program, const schedule::Trace& trace,
+                              const OpenClRunner* runner) {
+  const flat::Program flat = LATHE_TRY(lowered(program, trace, generic_opencl()));
+  const auto image = LATHE_TRY(codegen::opencl_image(flat, generic_opencl().as_opencl()));
+  if (runner == nullptr) return "";
+  const auto got = LATHE_TRY(runner->run(image, program.stored(flat)));
+  return testing::difference(flat, program.want, got);
+}
+
+std::string text_of(const Result<std::string>& wrong) {
+  return wrong ? *wrong : wrong.error().text();
+}
+
+class CardSpace : public ::testing::TestWithParam<const char*> {};
+
+TEST_P(CardSpace, ComputesItsProgram) {
+  const Program program(GetParam());
+  const auto runner = OpenClRunner::open();
+  for (const int architecture : {75, 90}) {
+    const Target card = small_card(architecture);
+    const auto space = space::derive_space(program.workload, card, space::Flavour::kDefault);
+    ASSERT_TRUE(space) << space.error().text();
+    Rng rng(3);
+    for (int i = 0; i < kConfigurations; ++i) {
+      const space::Config config = i == 0 ? (*space)->default_config() : (*space)->random(rng);
+      const schedule::Trace trace = (*space)->trace(config);
+      EXPECT_EQ(text_of(on_host(program, trace, card)), "") << (*space)->describe(config);
+      if (architecture > 75) continue;  // the same schedules
+      EXPECT_EQ(text_of(on_opencl(program, trace, runner ? &*runner : nullptr)), "")
+          << (*space)->describe(config);
+    }
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Structures, CardSpace,
+    ::testing::Values(
+        "A: f32[33,40]; B: f32[40,52]; C[i,j] = sum(k) A[i,k] * B[k,j]",
+        "A: f32[37,29]; B: f32[41,29]; C[i,j] = sum(k) A[i,k] * B[j,k]",
+        "X: f32[1,8,11,11]; const W: f32[24,8,3,3]; b: f32[24]; Y[n:1,o:24,y:11,x:11] = "
+        "relu(sum(c,r,s) X[n,c,y+r-1,x+s-1 else 0] * W[o,c,r,s] + b[o])",
+        "X: f32[1,16,14,14]; const W: f32[20,16,1,1]; Y[n:1,o:20,y:7,x:7] = "
+        "sum(c,r,s) X[n,c,2*y+r,2*x+s] * W[o,c,r,s]",
+        "X: f32[19,333]; S[i] = sum(k) X[i,k]", "X: f32[333,19]; S[i] = max(k) X[k,i]",
+        "X: f32[5,41,12]; Y[c,b,a] = X[a,b,c]"));
+
+}  // namespace
+}  // namespace lathe
