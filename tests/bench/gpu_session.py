@@ -15,7 +15,7 @@ import tempfile
 import time
 from pathlib import Path
 
-MOST = "processors=2 most=2000000"
+MOST = "processors=2 most=1000000"
 
 
 class Rehearsal:
