@@ -10,6 +10,7 @@ Usage: card_rows.py BENCH-FOLDER CARD-ROWS ARCHITECTURE... [--flops N] [--each N
 """
 
 import argparse
+import math
 import os
 import subprocess
 import sys
@@ -31,7 +32,7 @@ def is_assembled(words):
 
 
 def median(numbers):
-    return sorted(numbers)[len(numbers) // 2]
+    return sorted(numbers)[len(numbers) // 2] if numbers else math.nan
 
 
 def defaults(program, architecture, rows, flops):
