@@ -156,6 +156,7 @@ class FunctionEmitter {
   bool refused_off_grid(const char* what);
   void touch_all();
   Value* exchanged(Value* x, int lane_mask);
+  void iterate(int var, Value* begin, Value* end, bool never_empty, const flat::Stmt& body);
   void call_runtime(Value* phases, std::size_t count, Value* context);
   // `writes`: of a loop that is sure to run, the buffers that it writes to.
   void open(ScopeKind kind, llvm::Instruction* entry, std::optional<std::vector<int>> writes);

@@ -137,7 +137,11 @@ void FunctionEmitter::loop(int var, llvm::Value* begin, llvm::Value* end, bool n
     vars_[var] = begin;
     return emit(body);
   }
-  never_empty |= first && last;
+  iterate(var, begin, end, never_empty || (first && last), body);
+}
+
+void FunctionEmitter::iterate(int var, llvm::Value* begin, llvm::Value* end, bool never_empty,
+                              const Stmt& body) {
   const Written written = written_by(body);
   BasicBlock* before = b_.GetInsertBlock();
   BasicBlock* inside = BasicBlock::Create(m_.context, "loop", function_);
