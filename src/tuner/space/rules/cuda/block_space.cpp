@@ -16,7 +16,7 @@ constexpr int kElement = 4;  // bytes of most programs' elements
 // Of the second dimension of a grid.
 constexpr std::int64_t kMostBlocks = 65'535;
 // A thread has, beside sums and operands, addresses and counters.
-constexpr std::int64_t kOtherRegisters = 28;
+constexpr std::int64_t kOtherRegisters = 44;
 // Of the default space.
 constexpr std::int64_t kFewestThreads = 64, kWarp = 32;
 // Products that are written out; lowering refuses some times more.
