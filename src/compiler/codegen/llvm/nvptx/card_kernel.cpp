@@ -246,6 +246,9 @@ class CardKernel {
     add("maxntidx", launch_.items[0]);
     add("maxntidy", launch_.items[1]);
     add("maxntidz", launch_.items[2]);
+    // One block at a time is all that is promised: else the assembler spills a few registers to
+    // have room for more.
+    add("minctasm", 1);
   }
 
   ModuleContext& m_;
