@@ -87,7 +87,7 @@ Result<CudaTarget> of_architecture(const std::string& name) {
               name, architecture_list());
 }
 
-Status check_members(const Json& json) {
+Status check_card_members(const Json& json) {
   if (!json.is_object())
     return fail(ErrorKind::kInvalidArgument, "the description of a card is a JSON object");
   std::vector<std::string> known;
@@ -104,7 +104,7 @@ Result<CudaTarget> described_card(const std::string& path, const std::string& te
   CudaTarget card{.name = path};
   const auto read = [&]() -> Status {
     const Json json = LATHE_TRY(parse_json(text));
-    LATHE_TRY_STATUS(check_members(json));
+    LATHE_TRY_STATUS(check_card_members(json));
     LATHE_TRY_STATUS(read_cuda_members(json, card));
     if (architecture_of(card.architecture) != nullptr) return {};
     return fail(ErrorKind::kInvalidArgument,

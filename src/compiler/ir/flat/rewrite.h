@@ -3,6 +3,7 @@
 // a map from node to result.
 #pragma once
 
+#include <type_traits>
 #include <unordered_map>
 #include <utility>
 
@@ -131,78 +132,81 @@ void each_operand(const Node& e, F&& f) {
   std::visit(Visitor{f}, e.value);
 }
 
+// What map_parts does with each kind of statement.
+template <class OnExpr, class OnStmt>
+struct PartMapper {
+  const Stmt& s;
+  OnExpr& on_expr;
+  OnStmt& on_stmt;
+  Stmt operator()(const Seq& n) const {
+    std::vector<Stmt> stmts;
+    stmts.reserve(n.stmts.size());
+    bool changed = false;
+    for (const Stmt& old : n.stmts) {
+      stmts.push_back(on_stmt(old));
+      changed = changed || stmts.back() != old;
+    }
+    return changed ? seq(std::move(stmts)) : s;
+  }
+  Stmt operator()(const For& n) const {
+    Expr begin = on_expr(n.begin), end = on_expr(n.end);
+    Stmt body = on_stmt(n.body);
+    if (begin == n.begin && end == n.end && body == n.body) return s;
+    return for_loop(n.var, std::move(begin), std::move(end), std::move(body));
+  }
+  Stmt operator()(const Region& n) const {
+    std::vector<For> phases;
+    bool changed = false;
+    for (const For& p : n.phases) {
+      phases.push_back({p.var, on_expr(p.begin), on_expr(p.end), on_stmt(p.body)});
+      const For& now = phases.back();
+      changed = changed || now.begin != p.begin || now.end != p.end || now.body != p.body;
+    }
+    return changed ? region(std::move(phases)) : s;
+  }
+  Stmt operator()(const If& n) const {
+    Expr condition = on_expr(n.condition);
+    Stmt then = on_stmt(n.then), otherwise = n.otherwise ? on_stmt(n.otherwise) : nullptr;
+    if (condition == n.condition && then == n.then && otherwise == n.otherwise) return s;
+    return if_then(std::move(condition), std::move(then), std::move(otherwise));
+  }
+  Stmt operator()(const Let& n) const {
+    Expr value = on_expr(n.value);
+    return value == n.value ? s : let(n.var, std::move(value));
+  }
+  Stmt operator()(const Store& n) const {
+    Expr index = on_expr(n.index), value = on_expr(n.value),
+         mask = n.mask ? on_expr(n.mask) : nullptr;
+    if (index == n.index && value == n.value && mask == n.mask) return s;
+    return store(n.buffer, std::move(index), std::move(value), std::move(mask), n.streaming);
+  }
+  Stmt operator()(const RegWrite& n) const {
+    Expr value = on_expr(n.value);
+    return value == n.value ? s : reg_write(n.reg, std::move(value));
+  }
+  Stmt operator()(const PrefetchAt& n) const {
+    Expr index = on_expr(n.index);
+    return index == n.index ? s : prefetch(n.buffer, std::move(index));
+  }
+  Stmt operator()(const Barrier&) const { return s; }
+  Stmt operator()(const AsyncCopy& n) const {
+    Expr to = on_expr(n.to_index), from = on_expr(n.from_index),
+         condition = n.condition ? on_expr(n.condition) : nullptr;
+    if (to == n.to_index && from == n.from_index && condition == n.condition) return s;
+    return async_copy(n.to, std::move(to), n.from, std::move(from), n.lanes, std::move(condition));
+  }
+  Stmt operator()(const CommitCopies&) const { return s; }
+  Stmt operator()(const AwaitCopies&) const { return s; }
+  Stmt operator()(const Exchange& n) const {
+    Expr value = on_expr(n.value);
+    return value == n.value ? s : exchange(n.reg, std::move(value), n.lane_mask);
+  }
+};
+
 template <class OnExpr, class OnStmt>
 Stmt map_parts(const Stmt& s, OnExpr&& on_expr, OnStmt&& on_stmt) {
-  struct Visitor {
-    const Stmt& s;
-    OnExpr& on_expr;
-    OnStmt& on_stmt;
-    Stmt operator()(const Seq& n) const {
-      std::vector<Stmt> stmts;
-      stmts.reserve(n.stmts.size());
-      bool changed = false;
-      for (const Stmt& old : n.stmts) {
-        stmts.push_back(on_stmt(old));
-        changed = changed || stmts.back() != old;
-      }
-      return changed ? seq(std::move(stmts)) : s;
-    }
-    Stmt operator()(const For& n) const {
-      Expr begin = on_expr(n.begin), end = on_expr(n.end);
-      Stmt body = on_stmt(n.body);
-      if (begin == n.begin && end == n.end && body == n.body) return s;
-      return for_loop(n.var, std::move(begin), std::move(end), std::move(body));
-    }
-    Stmt operator()(const Region& n) const {
-      std::vector<For> phases;
-      bool changed = false;
-      for (const For& p : n.phases) {
-        phases.push_back({p.var, on_expr(p.begin), on_expr(p.end), on_stmt(p.body)});
-        const For& now = phases.back();
-        changed = changed || now.begin != p.begin || now.end != p.end || now.body != p.body;
-      }
-      return changed ? region(std::move(phases)) : s;
-    }
-    Stmt operator()(const If& n) const {
-      Expr condition = on_expr(n.condition);
-      Stmt then = on_stmt(n.then), otherwise = n.otherwise ? on_stmt(n.otherwise) : nullptr;
-      if (condition == n.condition && then == n.then && otherwise == n.otherwise) return s;
-      return if_then(std::move(condition), std::move(then), std::move(otherwise));
-    }
-    Stmt operator()(const Let& n) const {
-      Expr value = on_expr(n.value);
-      return value == n.value ? s : let(n.var, std::move(value));
-    }
-    Stmt operator()(const Store& n) const {
-      Expr index = on_expr(n.index), value = on_expr(n.value),
-           mask = n.mask ? on_expr(n.mask) : nullptr;
-      if (index == n.index && value == n.value && mask == n.mask) return s;
-      return store(n.buffer, std::move(index), std::move(value), std::move(mask), n.streaming);
-    }
-    Stmt operator()(const RegWrite& n) const {
-      Expr value = on_expr(n.value);
-      return value == n.value ? s : reg_write(n.reg, std::move(value));
-    }
-    Stmt operator()(const PrefetchAt& n) const {
-      Expr index = on_expr(n.index);
-      return index == n.index ? s : prefetch(n.buffer, std::move(index));
-    }
-    Stmt operator()(const Barrier&) const { return s; }
-    Stmt operator()(const AsyncCopy& n) const {
-      Expr to = on_expr(n.to_index), from = on_expr(n.from_index),
-           condition = n.condition ? on_expr(n.condition) : nullptr;
-      if (to == n.to_index && from == n.from_index && condition == n.condition) return s;
-      return async_copy(n.to, std::move(to), n.from, std::move(from), n.lanes,
-                        std::move(condition));
-    }
-    Stmt operator()(const CommitCopies&) const { return s; }
-    Stmt operator()(const AwaitCopies&) const { return s; }
-    Stmt operator()(const Exchange& n) const {
-      Expr value = on_expr(n.value);
-      return value == n.value ? s : exchange(n.reg, std::move(value), n.lane_mask);
-    }
-  };
-  return std::visit(Visitor{s, on_expr, on_stmt}, s->value);
+  using Mapper = PartMapper<std::remove_reference_t<OnExpr>, std::remove_reference_t<OnStmt>>;
+  return std::visit(Mapper{s, on_expr, on_stmt}, s->value);
 }
 
 template <class OnExpr, class OnStmt>

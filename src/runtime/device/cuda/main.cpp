@@ -15,7 +15,7 @@
 
 namespace {
 
-lathe::Status tell_devices(const std::string& file) {
+lathe::Status tell_cards(const std::string& file) {
   lathe::cuda::Devices devices{LATHE_TRY(lathe::cuda::list_devices()), 0};
   devices.chosen = LATHE_TRY(lathe::cuda::choose_device(devices.facts));
   const std::string text = lathe::dump(to_json(devices), 2) + "\n";
@@ -31,7 +31,7 @@ int main(int count, char** words) {
   // too, would only make builds look fast.
   ::setenv("CUDA_CACHE_DISABLE", "1", 1);
   if (count >= 2 && count <= 3 && std::string_view(words[1]) == "--devices") {
-    const lathe::Status told = tell_devices(count == 3 ? words[2] : "");
+    const lathe::Status told = tell_cards(count == 3 ? words[2] : "");
     if (!told) std::fprintf(stderr, "%s\n", told.error().text().c_str());
     return told ? 0 : 1;
   }

@@ -144,8 +144,8 @@ BlockWork BlockModel::work_of(const BlockTiling& t) const {
 double BlockModel::cycles_of_read(const BlockTiling& t) const {
   constexpr std::int64_t kElements = 4;
   if (taps_ > 1 || t.p0 % kElements != 0) return t.conflicts;
-  const auto apart = static_cast<double>(std::min(t.p0, t.of_p0 * kElements) / kElements);
-  return kVectorCycles / kElements * std::max(1.0, apart);
+  const std::int64_t apart = std::min(t.p0, t.of_p0 * kElements) / kElements;
+  return kVectorCycles / kElements * static_cast<double>(std::max<std::int64_t>(1, apart));
 }
 
 // Of a warp's load of one element along pixels: the most addresses that fall into one bank of

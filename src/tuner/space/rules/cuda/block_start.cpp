@@ -41,8 +41,8 @@ class BlockChooser {
   static constexpr std::size_t kKept = 4000;  // tilings, when the worst are dropped
 
   const Values& choices(int knob) const {
-    static const Values kOne = {1};
-    return knob < 0 ? kOne : rule_.knobs[static_cast<std::size_t>(knob)].values;
+    static const Values k_one = {1};
+    return knob < 0 ? k_one : rule_.knobs[static_cast<std::size_t>(knob)].values;
   }
 
   void try_tiles() {

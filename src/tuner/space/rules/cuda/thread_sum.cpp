@@ -11,8 +11,8 @@ namespace {
 
 using ir::LoopKind;
 
-// Sums of fewer terms are one thread's.
-constexpr std::int64_t kFewTerms = 32;
+// Sums of fewer terms are computed by one thread each.
+constexpr std::int64_t kTermsOfOneThread = 32;
 // Threads that add up the sums of the others.
 constexpr std::int64_t kAddingThreads = 32;
 
@@ -218,7 +218,7 @@ ThreadSum thread_sum_of(const ItemStage& stage) {
   const te::Stage& of = stage.get();
   ThreadSum out;
   if (of.reduce == ir::ReduceOp::kNone || has_reuse(of) || !writes_plainly(*stage.view, of) ||
-      reduced_by(of) < static_cast<double>(kFewTerms))
+      reduced_by(of) < static_cast<double>(kTermsOfOneThread))
     return out;
   // The tensor that most of the memory is read of.
   const ir::Read* most = nullptr;
