@@ -52,6 +52,10 @@ Result<std::vector<std::byte>> link(const codegen::Object& object, const Target&
 Result<std::vector<std::byte>> make_library(const std::string& name, const flat::Program& program,
                                             const Target& target, const codegen::Backend& backend,
                                             const Host* host) {
+  if (target.kind() != DeviceKind::kCpu && target.kind() != DeviceKind::kOpenCl)
+    return fail(ErrorKind::kUnsupported,
+                "libraries for {} cannot be made yet; lathe show --what ptx prints the code",
+                target.text());
   const codegen::Object object = LATHE_TRY(backend.generate(program, target, name));
   if (target.kind() == DeviceKind::kCpu)
     return link(object, target, backend, artifact::runtime_object(target.as_cpu().isa));
