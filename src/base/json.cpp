@@ -5,6 +5,8 @@
 #include <utility>
 #include <vector>
 
+#include "base/known_names.h"
+
 namespace lathe {
 namespace {
 
@@ -121,11 +123,29 @@ Result<Json> parse_json(std::string_view text) {
   return reader.take();
 }
 
+Status check_members(const Json& value, const Json& known, std::string_view what) {
+  if (!value.is_object()) return fail(ErrorKind::kInvalidArgument, "{} is a JSON object", what);
+  std::vector<std::string> names;
+  for (const auto& [name, member] : known.items()) names.push_back(name);
+  for (const auto& [name, member] : value.items())
+    if (!known.contains(name))
+      return fail(ErrorKind::kInvalidArgument, "unknown member \"{}\"; known are {}", name,
+                  known_names(names, name));
+  return {};
+}
+
 Result<std::int64_t> json_int(const Json& object, std::string_view member) {
   return get<std::int64_t>(object, member, "a 64-bit integer", [](const Json& v) {
     constexpr auto kLargest = static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max());
     return v.is_number_integer() && !(v.is_number_unsigned() && v.get<std::uint64_t>() > kLargest);
   });
+}
+Result<std::int64_t> json_int_between(const Json& object, std::string_view member,
+                                      std::int64_t least, std::int64_t most) {
+  const std::int64_t value = LATHE_TRY(json_int(object, member));
+  if (value >= least && value <= most) return value;
+  return fail(ErrorKind::kInvalidArgument, "{} is {}; it must be from {} to {}", member, value,
+              least, most);
 }
 Result<std::uint64_t> json_uint(const Json& object, std::string_view member) {
   return get<std::uint64_t>(object, member, "a 64-bit integer of 0 or more", [](const Json& v) {

@@ -1,21 +1,8 @@
 #include "base/opencl_json.h"
 
-#include <algorithm>
 #include <bit>
 
 namespace lathe {
-namespace {
-
-Result<std::int64_t> number_between(const Json& json, const char* member, std::int64_t least,
-                                    std::int64_t most) {
-  const std::int64_t value = LATHE_TRY(json_int(json, member));
-  if (value >= least && value <= most) return value;
-  return fail(ErrorKind::kInvalidArgument, "{} is {}; it must be from {} to {}", member, value,
-              least, most);
-}
-
-}  // namespace
-
 Json opencl_members(const OpenClTarget& device) {
   return {{"compute_units", device.compute_units},
           {"work_group_items", device.group_items},
@@ -30,15 +17,15 @@ Json opencl_members(const OpenClTarget& device) {
 Status read_opencl_members(const Json& json, OpenClTarget& device) {
   constexpr std::int64_t kMostUnits = 1 << 20, kMostItems = 1 << 20, kMostLocal = 1LL << 40;
   device.compute_units =
-      static_cast<int>(LATHE_TRY(number_between(json, "compute_units", 1, kMostUnits)));
-  device.group_items = LATHE_TRY(number_between(json, "work_group_items", 1, kMostItems));
-  device.local_bytes = LATHE_TRY(number_between(json, "local_bytes", 0, kMostLocal));
+      static_cast<int>(LATHE_TRY(json_int_between(json, "compute_units", 1, kMostUnits)));
+  device.group_items = LATHE_TRY(json_int_between(json, "work_group_items", 1, kMostItems));
+  device.local_bytes = LATHE_TRY(json_int_between(json, "local_bytes", 0, kMostLocal));
   const std::string local = LATHE_TRY(json_string(json, "local_memory"));
   if (local != "real" && local != "emulated")
     return fail(ErrorKind::kInvalidArgument,
                 "local_memory is \"{}\"; it must be \"real\" or \"emulated\"", local);
   device.local_is_real = local == "real";
-  const std::int64_t width = LATHE_TRY(number_between(json, "vector_width", 1, 16));
+  const std::int64_t width = LATHE_TRY(json_int_between(json, "vector_width", 1, 16));
   if (!std::has_single_bit(static_cast<std::uint64_t>(width)))
     return fail(ErrorKind::kInvalidArgument, "vector_width is {}; it must be 1, 2, 4, 8 or 16",
                 width);

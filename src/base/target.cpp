@@ -159,7 +159,11 @@ int OpenClTarget::lanes(int element_bytes) const {
 }
 
 std::optional<Grids> OpenClTarget::grids() const {
-  return Grids{.most_items = group_items, .most_lanes = kMostLanes, .group_bytes = local_bytes};
+  return Grids{.most_items = group_items,
+               .most_lanes = kMostLanes,
+               .group_bytes = local_bytes,
+               .lanes = lanes(4),
+               .units = std::max(1, compute_units)};
 }
 
 const char* OpenClTarget::lacking_on(const OpenClTarget& machine) const {

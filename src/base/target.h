@@ -35,11 +35,6 @@ struct Abilities {
   bool scaling = false;   // x * 2^n, also where 2^n is no normal number
   // Of a warp: products of tiles of matrices in f32, of factors rounded to TF32.
   bool tf32_tiles = false;
-  // Of the items of a group: memory that all of them see, and barriers; copies into it that go on
-  // while an item computes; values that the items of a warp exchange.
-  bool group_memory = false;
-  bool async_copies = false;
-  bool exchanges = false;
 };
 
 // What a device takes whose kernels run on grids.
@@ -47,6 +42,8 @@ struct Grids {
   std::int64_t most_items;   // of a group
   int most_lanes;            // of a vector, a power of two
   std::int64_t group_bytes;  // memory of a group
+  int lanes = 1;             // of the vector of f32 that it prefers
+  int units = 1;             // that groups are spread over
   bool copies = false;       // it has asynchronous copies into that
   bool exchanges = false;    // the items of a warp can exchange registers
 };
@@ -92,9 +89,7 @@ struct OpenClTarget {
   // See Target.
   bool is_host() const { return name == "host"; }
   const char* lacking_on(const OpenClTarget& machine) const;
-  Abilities abilities() const {
-    return {.rounding = true, .f16 = fp16, .scaling = false, .group_memory = true};
-  }
+  Abilities abilities() const { return {.rounding = true, .f16 = fp16, .scaling = false}; }
   std::optional<Grids> grids() const;
 };
 

@@ -106,8 +106,8 @@ Result<std::string> line_of(const space::Space& space, const space::Config& conf
 // A broken invariant is what is wrong with a row, too.
 Status print_lines(const std::string& name, const std::string& expression, const Target& target,
                    double most_flops, int configurations) try {
-  const auto space = LATHE_TRY(space::derive_space(LATHE_TRY(te::parse_workload(expression)),
-                                                   target, space::Flavour::kDefault));
+  const auto space = LATHE_TRY(space::derive_space(
+      te::canonical(LATHE_TRY(te::parse_workload(expression))), target, space::Flavour::kDefault));
   Rng rng(3);
   for (int i = 0; i <= configurations; ++i) {
     const auto text = line_of(*space, i == 0 ? space->default_config() : space->random(rng), target,

@@ -31,10 +31,8 @@ constexpr SizeMember kSizeMembers[] = {{"shared_bytes", &CudaTarget::shared_byte
                                        {"memory_bytes", &CudaTarget::memory_bytes, 1, 1LL << 50}};
 
 Status read_member(const Json& json, const auto& member, CudaTarget& card) {
-  const std::int64_t value = LATHE_TRY(json_int(json, member.name));
-  if (value < member.least || value > member.most)
-    return fail(ErrorKind::kInvalidArgument, "{} is {}; it must be from {} to {}", member.name,
-                value, member.least, member.most);
+  const std::int64_t value =
+      LATHE_TRY(json_int_between(json, member.name, member.least, member.most));
   using Number = std::remove_reference_t<decltype(card.*member.place)>;
   card.*member.place = static_cast<Number>(value);
   return {};

@@ -29,16 +29,15 @@ Abilities CudaTarget::abilities() const {
   return {.rounding = true,
           .f16 = true,
           .scaling = false,
-          .tf32_tiles = false,  // from sm_80 on they have them, but no kernel on a grid uses them
-          .group_memory = true,
-          .async_copies = architecture >= kHasCopies,
-          .exchanges = true};
+          .tf32_tiles = false};  // from sm_80 on they have them, but no kernel on a grid uses them
 }
 
 std::optional<Grids> CudaTarget::grids() const {
   return Grids{.most_items = block_threads,
                .most_lanes = kMostLanesOfCode,
                .group_bytes = block_bytes,
+               .lanes = lanes(4),
+               .units = std::max(1, multiprocessors),
                .copies = architecture >= kHasCopies,
                .exchanges = true};
 }

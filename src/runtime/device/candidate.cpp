@@ -19,8 +19,8 @@ Status same_sizes(const char* what, const std::vector<std::int64_t>& sizes,
 }
 
 // What `prepare` may read is known before the first call: inputs that are constant.
-Status check_prepare(const Plan& plan, const std::vector<tensor::Border>& inputs) {
-  for (const Launch& launch : plan.prepare)
+Status check_prepare(const Demands& demands, const std::vector<tensor::Border>& inputs) {
+  for (const Launch& launch : demands.prepare)
     for (const Argument& a : launch.arguments)
       if (a.area == Area::kOutput ||
           (a.area == Area::kInput && !inputs[static_cast<std::size_t>(a.position)].constant))
@@ -35,10 +35,10 @@ Status check_prepare(const Plan& plan, const std::vector<tensor::Border>& inputs
 Status Candidate::check_sizes() const {
   for (const tensor::Border& border : around_.inputs) LATHE_TRY_STATUS(tensor::verify(border));
   for (const tensor::Border& border : around_.outputs) LATHE_TRY_STATUS(tensor::verify(border));
-  LATHE_TRY_STATUS(same_sizes("input", plan_.inputs, around_.inputs));
-  LATHE_TRY_STATUS(same_sizes("output", plan_.outputs, around_.outputs));
-  LATHE_TRY_STATUS(check_prepare(plan_, around_.inputs));
-  const std::int64_t wanted = plan_.constant_bytes + plan_.scratch_bytes;
+  LATHE_TRY_STATUS(same_sizes("input", demands_.inputs, around_.inputs));
+  LATHE_TRY_STATUS(same_sizes("output", demands_.outputs, around_.outputs));
+  LATHE_TRY_STATUS(check_prepare(demands_, around_.inputs));
+  const std::int64_t wanted = demands_.constant_bytes + demands_.scratch_bytes;
   if (around_.most_bytes > 0 && wanted > around_.most_bytes)
     return fail(ErrorKind::kOutOfMemory,
                 "the candidate wants {} bytes for constants and scratch, and may have {}", wanted,
@@ -82,9 +82,9 @@ const GuardedMemory& Candidate::memory_of(const Argument& argument) const {
 
 Status Candidate::prepare() {
   GuardedMemory& scratch = tensors().scratch;
-  LATHE_TRY_STATUS(constants_.resize(memories(), "constants", plan_.constant_bytes));
+  LATHE_TRY_STATUS(constants_.resize(memories(), "constants", demands_.constant_bytes));
   LATHE_TRY_STATUS(constants_.fill());
-  LATHE_TRY_STATUS(scratch.resize(memories(), "scratch", plan_.scratch_bytes));
+  LATHE_TRY_STATUS(scratch.resize(memories(), "scratch", demands_.scratch_bytes));
   LATHE_TRY_STATUS(scratch.fill());
   prepare_seconds_ = LATHE_TRY(run_prepare());
   constants_then_.resize(static_cast<std::size_t>(constants_.bytes()));
@@ -99,7 +99,7 @@ Status Candidate::begin(bool checked) {
   for (std::size_t o = 0; o < around_.outputs.size(); ++o)
     LATHE_TRY_STATUS(outputs[o].resize(memories(), "output " + around_.outputs[o].name,
                                        around_.outputs[o].bytes()));
-  LATHE_TRY_STATUS(tensors().scratch.resize(memories(), "scratch", plan_.scratch_bytes));
+  LATHE_TRY_STATUS(tensors().scratch.resize(memories(), "scratch", demands_.scratch_bytes));
   // Others may have made the shared memory larger, which moves it.
   LATHE_TRY_STATUS(bind(checked));
   if (!checked) return {};

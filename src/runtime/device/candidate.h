@@ -22,14 +22,14 @@ struct Surroundings {
   std::vector<tensor::Border> inputs, outputs;  // as the candidate stores them
 };
 
-// What an image says of a program besides its code.
-struct Plan {
+// What a program asks for besides its code, as its image says.
+struct Demands {
   std::vector<std::int64_t> inputs, outputs;  // bytes of each tensor's storage
   std::int64_t constant_bytes = 0, scratch_bytes = 0;
   std::vector<Launch> prepare, run;
 };
 template <class Image>
-Plan plan_of(const Image& image) {
+Demands demands_of(const Image& image) {
   return {image.inputs,        image.outputs, image.constant_bytes,
           image.scratch_bytes, image.prepare, image.run};
 }
@@ -43,10 +43,11 @@ class Candidate : public runner::Runnable {
   double prepare_seconds() const final { return prepare_seconds_; }
 
  protected:
-  Candidate(Surroundings around, Plan plan) : around_(std::move(around)), plan_(std::move(plan)) {}
+  Candidate(Surroundings around, Demands demands)
+      : around_(std::move(around)), demands_(std::move(demands)) {}
 
-  // Call these in turn: whether the plan fits the tensors; then, once the code is there, inputs are
-  // packed and `prepare` is run.
+  // Call these in turn: whether the demands fit the tensors; then, once the code is there, inputs
+  // are packed and `prepare` is run.
   Status check_sizes() const;
   Status place();
 
@@ -55,7 +56,7 @@ class Candidate : public runner::Runnable {
   // Calls come, checked or not: memory_of() may tell another place than before.
   virtual Status bind(bool checked) = 0;
 
-  const Plan& plan() const { return plan_; }
+  const Demands& demands() const { return demands_; }
   Memories& memories() const { return around_.memories; }
   const GuardedMemory& memory_of(const Argument& argument) const;
   Handle part_of(const Argument& argument) const { return memory_of(argument).part(); }
@@ -66,7 +67,7 @@ class Candidate : public runner::Runnable {
   Tensors& tensors() const { return around_.own ? *around_.own : around_.tensors; }
 
   Surroundings around_;
-  Plan plan_;
+  Demands demands_;
   std::vector<InputMemory> packed_;  // inputs that are not stored row-major; empty for the others
   GuardedMemory constants_;
   std::vector<std::byte> constants_then_;  // as prepare() left them, until they were checked

@@ -5,6 +5,7 @@
 #include <optional>
 #include <utility>
 
+#include "support/fake_cuda/codes.h"
 #include "support/fake_cuda/ptx.h"
 
 namespace lathe::fake_cuda {
@@ -420,8 +421,6 @@ int size_of(Type type) {
 }
 
 bool Instruction::has(const char* word) const { return std::ranges::count(words, word) > 0; }
-
-void resolve(Instruction& instruction);  // in run.cpp
 
 std::shared_ptr<Text> parse_ptx(const std::string& text) {
   auto parsed = Parser(text).parse();

@@ -46,9 +46,9 @@ TEST(CudaTarget, CardsHaveWhatTheirArchitectureAndDataSheetSay) {
   EXPECT_EQ(a100.as_cuda().block_bytes, 163 << 10);
   EXPECT_EQ(a100.lanes(4), 4);
   EXPECT_EQ(a100.grids()->most_items, 1024);
-  EXPECT_TRUE(a100.abilities().async_copies);
-  EXPECT_TRUE(t4.abilities().group_memory && t4.abilities().exchanges);
-  EXPECT_FALSE(t4.abilities().async_copies);
+  EXPECT_TRUE(a100.grids()->copies);
+  EXPECT_TRUE(t4.grids()->exchanges);
+  EXPECT_FALSE(t4.grids()->copies);
   EXPECT_STREQ(a100.lacking_on(t4), "has an older architecture");
   EXPECT_EQ(t4.lacking_on(a100), nullptr);
   EXPECT_STREQ(a100.lacking_on(*parse_target("cpu:host")), "is of another kind");

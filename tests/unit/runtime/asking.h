@@ -1,4 +1,5 @@
-// A tuner's end of a channel to a runner of a device, for a workload of a sum.
+// A tuner's end of a channel to a runner of a device, for a workload of a sum; a runner's server in
+// a thread, and as a process.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -7,14 +8,17 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <functional>
 #include <memory>
 #include <span>
 #include <string>
+#include <thread>
 #include <utility>
 #include <vector>
 
 #include "base/helper_path.h"
 #include "runtime/runner/protocol.h"
+#include "runtime/runner/server.h"
 
 namespace lathe::test {
 
@@ -84,6 +88,50 @@ class Asking {
 
  private:
   runner::Channel channel_;
+};
+
+// The candidate must come out well.
+template <class Image>
+void expect_right(Asking& asking, const Image& image) {
+  const auto loaded = asking.load(image);
+  ASSERT_TRUE(loaded) << loaded.error().text();
+  EXPECT_FALSE(loaded->wrong) << loaded->index << ": " << loaded->got;
+  EXPECT_EQ(loaded->max_error, 0);
+}
+// The fault, and then a candidate that must come out well.
+template <class Image>
+void expect_fault(Asking& asking, const Image& image, const std::string& words, ErrorKind kind,
+                  const Image& right) {
+  const auto loaded = asking.load(image);
+  ASSERT_FALSE(loaded) << words;
+  EXPECT_TRUE(loaded.error().text().contains(words)) << loaded.error().text();
+  EXPECT_EQ(loaded.error().kind, kind) << loaded.error().text();
+  expect_right(asking, right);
+}
+
+// A server in a thread of this process.
+class Served {
+ public:
+  explicit Served(const std::function<std::unique_ptr<runner::Engine>()>& make)
+      : ends_(*runner::make_pair_of_ends()),
+        thread_([this, make] {
+          runner::Channel channel(std::move(ends_.second), runner::Patience::kEndless);
+          const auto engine = make();
+          runner::Server(channel, *engine).serve();
+        }),
+        asking_(std::make_unique<Asking>(std::move(ends_.first))) {}
+  ~Served() {
+    asking_.reset();
+    thread_.join();
+  }
+  Served(const Served&) = delete;
+  Served& operator=(const Served&) = delete;
+  Asking* operator->() { return asking_.get(); }
+
+ private:
+  std::pair<runner::Fd, runner::Fd> ends_;
+  std::thread thread_;
+  std::unique_ptr<Asking> asking_;
 };
 
 // A running helper of this name; it is killed when this object goes.

@@ -6,13 +6,11 @@
 
 #include <memory>
 #include <string>
-#include <thread>
 #include <utility>
 
 #include "runtime/device/cuda/device.h"
 #include "runtime/device/cuda/engine.h"
 #include "runtime/device/cuda/image.h"
-#include "runtime/runner/server.h"
 #include "support/temporary_folder.h"
 #include "unit/runtime/asking.h"
 
@@ -90,27 +88,10 @@ class CudaTest : public testing::Test {
   test::TemporaryFolder folder_;
 };
 
-// A server in a thread of this process.
-class ServedCard {
+class ServedCard : public test::Served {
  public:
-  explicit ServedCard(EngineOptions options = {})
-      : ends_(*runner::make_pair_of_ends()),
-        thread_([this, options = std::move(options)] {
-          runner::Channel channel(std::move(ends_.second), runner::Patience::kEndless);
-          const auto engine = make_engine(options);
-          runner::Server(channel, *engine).serve();
-        }),
-        asking_(std::make_unique<Asking>(std::move(ends_.first))) {}
-  ~ServedCard() {
-    asking_.reset();
-    thread_.join();
-  }
-  Asking* operator->() { return asking_.get(); }
-
- private:
-  std::pair<runner::Fd, runner::Fd> ends_;
-  std::thread thread_;
-  std::unique_ptr<Asking> asking_;
+  explicit ServedCard(const EngineOptions& options = {})
+      : test::Served([options] { return make_engine(options); }) {}
 };
 
 }  // namespace lathe::cuda

@@ -23,20 +23,10 @@ class CudaEngineTest : public CudaTest {
     CudaTest::TearDown();
   }
   Asking& asking() { return *served_->operator->(); }
-  void expect_right(const Image& image) {
-    const auto loaded = asking().load(image);
-    ASSERT_TRUE(loaded) << loaded.error().text();
-    EXPECT_FALSE(loaded->wrong) << loaded->index << ": " << loaded->got;
-    EXPECT_EQ(loaded->max_error, 0);
-  }
-  // The fault, and then a candidate that must come out well.
+  void expect_right(const Image& image) { test::expect_right(asking(), image); }
   void expect_fault(const Image& image, const std::string& words,
                     ErrorKind kind = ErrorKind::kRun) {
-    const auto loaded = asking().load(image);
-    ASSERT_FALSE(loaded) << words;
-    EXPECT_TRUE(loaded.error().text().contains(words)) << loaded.error().text();
-    EXPECT_EQ(loaded.error().kind, kind) << loaded.error().text();
-    expect_right(sum_image());
+    test::expect_fault(asking(), image, words, kind, sum_image());
   }
 
   std::unique_ptr<ServedCard> served_;

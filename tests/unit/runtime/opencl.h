@@ -6,14 +6,12 @@
 #include <cstring>
 #include <memory>
 #include <string>
-#include <thread>
 #include <utility>
 #include <vector>
 
 #include "runtime/device/opencl/device.h"
 #include "runtime/device/opencl/engine.h"
 #include "runtime/device/opencl/image.h"
-#include "runtime/runner/server.h"
 #include "support/temporary_folder.h"
 #include "unit/runtime/asking.h"
 
@@ -54,27 +52,10 @@ class OpenclTest : public testing::Test {
   std::unique_ptr<Device> device_;
 };
 
-// A server in a thread of this process.
-class Served {
+class Served : public test::Served {
  public:
-  explicit Served(EngineOptions options = {})
-      : ends_(*runner::make_pair_of_ends()),
-        thread_([this, options = std::move(options)] {
-          runner::Channel channel(std::move(ends_.second), runner::Patience::kEndless);
-          const auto engine = make_engine(options);
-          runner::Server(channel, *engine).serve();
-        }),
-        asking_(std::make_unique<Asking>(std::move(ends_.first))) {}
-  ~Served() {
-    asking_.reset();
-    thread_.join();
-  }
-  Asking* operator->() { return asking_.get(); }
-
- private:
-  std::pair<runner::Fd, runner::Fd> ends_;
-  std::thread thread_;
-  std::unique_ptr<Asking> asking_;
+  explicit Served(const EngineOptions& options = {})
+      : test::Served([options] { return make_engine(options); }) {}
 };
 
 }  // namespace lathe::opencl

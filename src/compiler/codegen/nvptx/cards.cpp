@@ -87,24 +87,11 @@ Result<CudaTarget> of_architecture(const std::string& name) {
               name, architecture_list());
 }
 
-Status check_card_members(const Json& json) {
-  if (!json.is_object())
-    return fail(ErrorKind::kInvalidArgument, "the description of a card is a JSON object");
-  std::vector<std::string> known;
-  const Json members = cuda_members({});
-  for (const auto& [name, value] : members.items()) known.push_back(name);
-  for (const auto& [name, value] : json.items())
-    if (std::ranges::count(known, name) == 0)
-      return fail(ErrorKind::kInvalidArgument, "unknown member \"{}\"; known are {}", name,
-                  known_names(known, name));
-  return {};
-}
-
 Result<CudaTarget> described_card(const std::string& path, const std::string& text) {
   CudaTarget card{.name = path};
   const auto read = [&]() -> Status {
     const Json json = LATHE_TRY(parse_json(text));
-    LATHE_TRY_STATUS(check_card_members(json));
+    LATHE_TRY_STATUS(check_members(json, cuda_members({}), "the description of a card"));
     LATHE_TRY_STATUS(read_cuda_members(json, card));
     if (architecture_of(card.architecture) != nullptr) return {};
     return fail(ErrorKind::kInvalidArgument,

@@ -5,7 +5,6 @@
 #include <fmt/ranges.h>
 
 #include "base/file.h"
-#include "base/known_names.h"
 #include "base/opencl_json.h"
 #include "compiler/codegen/opencl/codegen.h"
 #include "runtime/device/opencl/devices.h"
@@ -24,34 +23,17 @@ OpenClTarget generic_device() {
   return device;
 }
 
-Status check_members(const Json& json) {
-  std::vector<std::string> known;
-  const Json members = opencl_members(generic_device());
-  for (const auto& [name, value] : members.items()) known.push_back(name);
-  if (!json.is_object())
-    return fail(ErrorKind::kInvalidArgument, "the description of a device is a JSON object");
-  for (const auto& [name, value] : json.items())
-    if (std::ranges::count(known, name) == 0)
-      return fail(ErrorKind::kInvalidArgument, "unknown member \"{}\"; known are {}", name,
-                  known_names(known, name));
-  return {};
-}
-
 Result<OpenClTarget> described(const std::string& path, const std::string& text) {
   OpenClTarget device{.name = path};
   const auto read = [&]() -> Status {
     const Json json = LATHE_TRY(parse_json(text));
-    LATHE_TRY_STATUS(check_members(json));
+    LATHE_TRY_STATUS(check_members(json, opencl_members({}), "the description of a device"));
     return read_opencl_members(json, device);
   };
   if (const Status status = read(); !status)
     return fail_at(path, status.error().kind, "{}", status.error().message);
   return device;
 }
-
-}  // namespace
-
-namespace {
 
 // A processor's target may have options behind its name, a device's has none.
 Status refuse_options(const std::string& name) {

@@ -30,7 +30,7 @@ std::vector<Address> places_of(const std::vector<BoundLaunch>& launches) {
 Result<std::unique_ptr<DeviceCandidate>> DeviceCandidate::open(Shared& shared, const Image& image,
                                                                device::Surroundings around) {
   std::unique_ptr<DeviceCandidate> candidate(
-      new DeviceCandidate(shared, std::move(around), device::plan_of(image)));
+      new DeviceCandidate(shared, std::move(around), device::demands_of(image)));
   LATHE_TRY_STATUS(candidate->check_sizes());
   candidate->program_ = LATHE_TRY(Program::build(shared.device, image, shared.cache));
   for (const Resources& r : candidate->program_->resources())
@@ -86,9 +86,9 @@ Result<double> DeviceCandidate::warm_chain(int calls) {
 }
 
 std::int64_t DeviceCandidate::set_bytes() const {
-  std::int64_t bytes = aligned(plan().constant_bytes) + aligned(plan().scratch_bytes);
-  for (const std::int64_t tensor : plan().inputs) bytes += aligned(tensor);
-  for (const std::int64_t tensor : plan().outputs) bytes += aligned(tensor);
+  std::int64_t bytes = aligned(demands().constant_bytes) + aligned(demands().scratch_bytes);
+  for (const std::int64_t tensor : demands().inputs) bytes += aligned(tensor);
+  for (const std::int64_t tensor : demands().outputs) bytes += aligned(tensor);
   return bytes;
 }
 
@@ -98,12 +98,12 @@ Result<std::vector<BoundLaunch>> DeviceCandidate::bind_to_set(std::int64_t numbe
   const auto offset_of = [&](const Argument& a) {
     std::int64_t at = start;
     const auto position = static_cast<std::size_t>(a.position);
-    const std::size_t inputs = a.area == Area::kInput ? position : plan().inputs.size();
-    for (std::size_t i = 0; i < inputs; ++i) at += aligned(plan().inputs[i]);
+    const std::size_t inputs = a.area == Area::kInput ? position : demands().inputs.size();
+    for (std::size_t i = 0; i < inputs; ++i) at += aligned(demands().inputs[i]);
     if (a.area == Area::kInput) return at;
-    const std::size_t outputs = a.area == Area::kOutput ? position : plan().outputs.size();
-    for (std::size_t o = 0; o < outputs; ++o) at += aligned(plan().outputs[o]);
-    return a.area == Area::kScratch ? at + aligned(plan().constant_bytes) : at;
+    const std::size_t outputs = a.area == Area::kOutput ? position : demands().outputs.size();
+    for (std::size_t o = 0; o < outputs; ++o) at += aligned(demands().outputs[o]);
+    return a.area == Area::kScratch ? at + aligned(demands().constant_bytes) : at;
   };
   Status copied;
   auto launches = program_->bind_run([&](const Argument& a) {

@@ -37,8 +37,8 @@ class DeviceCandidate final : public device::Candidate {
   Status warm() override;
 
  private:
-  DeviceCandidate(Shared& shared, device::Surroundings around, device::Plan plan)
-      : Candidate(std::move(around), std::move(plan)), shared_(shared) {}
+  DeviceCandidate(Shared& shared, device::Surroundings around, device::Demands demands)
+      : Candidate(std::move(around), std::move(demands)), shared_(shared) {}
   Result<double> run_prepare() override;
   Status bind(bool checked) override;
   Result<double> single();

@@ -108,10 +108,6 @@ Result<std::vector<Facts>> list_devices(const std::string& library) {
   return LATHE_TRY(find_cards(*api)).facts;
 }
 
-Fingerprint fingerprint_of(const Facts& facts) {
-  return {CudaFingerprint{.model = facts.name, .driver = facts.driver}};
-}
-
 Result<std::unique_ptr<Device>> Device::open(const std::string& wanted,
                                              const std::string& library) {
   std::unique_ptr<Device> device(new Device);

@@ -22,8 +22,6 @@ using device::Handle;
 // has it.
 Result<std::vector<Facts>> list_devices(const std::string& library = "");
 
-Fingerprint fingerprint_of(const Facts& facts);
-
 // A card with a context of this process and a stream. One thread uses it.
 class Device final : public device::Memories {
  public:

@@ -8,14 +8,12 @@
 #include "base/json.h"
 #include "base/result.h"
 #include "runtime/device/cuda/facts.h"
+#include "runtime/device/list.h"
 
 namespace lathe::cuda {
 
 // The cards that the driver shows: it heeds $CUDA_VISIBLE_DEVICES, so numbers count those only.
-struct Devices {
-  std::vector<Facts> facts;
-  std::size_t chosen = 0;  // the one that a runner opens
-};
+using Devices = device::List<Facts>;
 
 // Which of these is meant by a number, a UUID or its beginning, or a name; by nothing: what
 // $LATHE_CUDA_DEVICE says, else the first. kNotFound names those that are there.
@@ -26,7 +24,6 @@ Result<std::size_t> choose_device(const std::vector<Facts>& devices,
 // $LATHE_CUDA_DEVICE and $LATHE_CUDA_LIBRARY count there as in every runner.
 Result<Devices> ask_for_devices();
 
-Json to_json(const Devices& devices);
 Result<Devices> devices_from_json(const Json& json);
 
 }  // namespace lathe::cuda

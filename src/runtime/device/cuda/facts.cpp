@@ -36,6 +36,10 @@ constexpr auto sizes_of(F& f) {
 
 }  // namespace
 
+Fingerprint fingerprint_of(const Facts& facts) {
+  return {CudaFingerprint{.model = facts.name, .driver = facts.driver}};
+}
+
 std::string Facts::text() const { return fmt::format("{}; sm_{}; {}", name, architecture, driver); }
 
 Json to_json(const Facts& facts) {

@@ -7,6 +7,7 @@
 
 #include "base/json.h"
 #include "base/result.h"
+#include "base/target.h"
 
 namespace lathe::cuda {
 
@@ -34,6 +35,8 @@ struct Facts {
   std::string text() const;
   friend bool operator==(const Facts&, const Facts&) = default;
 };
+
+Fingerprint fingerprint_of(const Facts& facts);
 
 Json to_json(const Facts& facts);
 Result<Facts> facts_from_json(const Json& json);

@@ -39,10 +39,10 @@ Status check_launch(const Launch& launch, const Facts& card) {
   return {};
 }
 
-Status check_memory(const Image& plan, const Facts& card) {
-  std::vector<std::int64_t> sizes = plan.inputs;
-  sizes.insert(sizes.end(), plan.outputs.begin(), plan.outputs.end());
-  sizes.insert(sizes.end(), {plan.constant_bytes, plan.scratch_bytes});
+Status check_memory(const Image& image, const Facts& card) {
+  std::vector<std::int64_t> sizes = image.inputs;
+  sizes.insert(sizes.end(), image.outputs.begin(), image.outputs.end());
+  sizes.insert(sizes.end(), {image.constant_bytes, image.scratch_bytes});
   std::int64_t total = 0;
   for (const std::int64_t size : sizes)
     if (__builtin_add_overflow(total, size, &total) || total > card.memory_bytes)

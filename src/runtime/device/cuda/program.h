@@ -53,7 +53,7 @@ class Program {
   // block.
   static Result<std::unique_ptr<Program>> build(Device& device, const Image& image,
                                                 const BinaryCache& cache);
-  // The launches of the plan's `prepare`, or of `run`, with these places.
+  // The launches of the image's `prepare`, or of `run`, with these places.
   std::vector<BoundLaunch> bind_prepare(const PlaceOf& place_of) const;
   std::vector<BoundLaunch> bind_run(const PlaceOf& place_of) const;
   const std::vector<Resources>& resources() const { return resources_; }  // one for each kernel

@@ -13,7 +13,7 @@ Result<std::unique_ptr<DeviceCandidate>> DeviceCandidate::open(Device& device,
                                                                const Image& image,
                                                                device::Surroundings around) {
   std::unique_ptr<DeviceCandidate> candidate(
-      new DeviceCandidate(device, flushed, std::move(around), device::plan_of(image)));
+      new DeviceCandidate(device, flushed, std::move(around), device::demands_of(image)));
   LATHE_TRY_STATUS(candidate->check_sizes());
   LATHE_TRY_STATUS(check_fits(image, device.facts()));
   candidate->program_ = LATHE_TRY(Program::build(device, image, cache));
@@ -23,14 +23,14 @@ Result<std::unique_ptr<DeviceCandidate>> DeviceCandidate::open(Device& device,
 
 Result<double> DeviceCandidate::run_prepare() {
   const auto launches =
-      LATHE_TRY(program_->bind(plan().prepare, [&](const Argument& a) { return part_of(a); }));
+      LATHE_TRY(program_->bind(demands().prepare, [&](const Argument& a) { return part_of(a); }));
   return LATHE_TRY(run_timed(device_, launches, 1)).wall;
 }
 
 Status DeviceCandidate::bind(bool) {
   const auto buffers = [&](const Argument& a) { return part_of(a); };
-  if (!launches_.empty()) return program_->rebind(plan().run, buffers, launches_);
-  launches_ = LATHE_TRY(program_->bind(plan().run, buffers));
+  if (!launches_.empty()) return program_->rebind(demands().run, buffers, launches_);
+  launches_ = LATHE_TRY(program_->bind(demands().run, buffers));
   return {};
 }
 

@@ -24,8 +24,8 @@ class DeviceCandidate final : public device::Candidate {
 
  private:
   DeviceCandidate(Device& device, GuardedMemory& flushed, device::Surroundings around,
-                  device::Plan plan)
-      : Candidate(std::move(around), std::move(plan)), device_(device), flushed_(flushed) {}
+                  device::Demands demands)
+      : Candidate(std::move(around), std::move(demands)), device_(device), flushed_(flushed) {}
   Result<double> run_prepare() override;
   Status bind(bool checked) override;
   Status flush();

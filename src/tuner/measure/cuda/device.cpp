@@ -8,7 +8,7 @@
 #include "base/log.h"
 #include "runtime/device/cuda/devices.h"
 #include "runtime/device/cuda/program.h"
-#include "tuner/measure/opencl/grid_kernels.h"
+#include "tuner/measure/grid_kernels.h"
 
 namespace lathe::measure::cuda {
 namespace {
@@ -22,9 +22,8 @@ const Result<lathe::cuda::Devices>& cards_here() {
 // The one that a runner opens; of none: no record has its name.
 Fingerprint card_here() {
   const auto& cards = cards_here();
-  if (!cards) return {CudaFingerprint{}};
-  const lathe::cuda::Facts& facts = cards->facts[cards->chosen];
-  return {CudaFingerprint{.model = facts.name, .driver = facts.driver}};
+  return cards ? lathe::cuda::fingerprint_of(cards->facts[cards->chosen])
+               : Fingerprint{CudaFingerprint{}};
 }
 
 // Where nothing is timed, programs for another card may run here; the runner tells if one cannot.
@@ -47,20 +46,6 @@ Gate gate_of_card(const Target&, const Options& options) {
           .overlap = true,
           .builders = std::max(1, options.jobs - 1),
           .guest = false};
-}
-
-// What the kernels on grids ask of a device.
-OpenClTarget as_grid(const Target& target) {
-  constexpr int kFloat = 4;
-  OpenClTarget device{.name = target.as_cuda().name};
-  device.compute_units = target.as_cuda().multiprocessors;
-  device.vector_width = target.lanes(kFloat);
-  return device;
-}
-
-PeakKernel peak_of_card(const Target& target) { return opencl::grid_peak_kernel(as_grid(target)); }
-flat::Program stream_of_card(const Target& target, std::int64_t read, std::int64_t written) {
-  return opencl::grid_stream_kernel(as_grid(target), read, written);
 }
 
 // Assembles in a context that never launches anything; the runner finds the code in the cache that
@@ -111,8 +96,8 @@ constexpr Device kDevice{.kind = DeviceKind::kCuda,
                          .fingerprint = card_here,
                          .check = check_card,
                          .gate = gate_of_card,
-                         .peak_kernel = peak_of_card,
-                         .stream_kernel = stream_of_card,
+                         .peak_kernel = grid_peak_kernel,
+                         .stream_kernel = grid_stream_kernel,
                          .spare = true,
                          .make_assembler = make_assembler};
 

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "runtime/device/opencl/devices.h"
-#include "tuner/measure/opencl/grid_kernels.h"
+#include "tuner/measure/grid_kernels.h"
 
 namespace lathe::measure::opencl {
 namespace {
@@ -38,11 +38,6 @@ Gate gate_of(const Target&, const Options& options) {
   return {.timed = {}, .others = {}, .overlap = false, .builders = options.jobs, .guest = false};
 }
 
-PeakKernel peak_of_device(const Target& target) { return grid_peak_kernel(target.as_opencl()); }
-flat::Program stream_of_device(const Target& target, std::int64_t read, std::int64_t written) {
-  return grid_stream_kernel(target.as_opencl(), read, written);
-}
-
 constexpr Device kDevice{.kind = DeviceKind::kOpenCl,
                          .runner = "lathe-opencl-runner",
                          .watched = "zones in which a write is noticed",
@@ -50,8 +45,8 @@ constexpr Device kDevice{.kind = DeviceKind::kOpenCl,
                          .fingerprint = fingerprint_here,
                          .check = check_here,
                          .gate = gate_of,
-                         .peak_kernel = peak_of_device,
-                         .stream_kernel = stream_of_device};
+                         .peak_kernel = grid_peak_kernel,
+                         .stream_kernel = grid_stream_kernel};
 
 }  // namespace
 

@@ -17,7 +17,7 @@ Machine machine_of(const CudaTarget& card) {
           .has_f16 = true,
           .has_round = true,
           .on_grid = true,
-          .has_copies = card.abilities().async_copies};
+          .has_copies = card.grids()->copies};
 }
 
 Status check_fits(const Program& program, const CudaTarget& card, std::int64_t scratch_bytes) {

@@ -34,12 +34,6 @@ CardBuilder::Names CardBuilder::loops_of(const std::string& block, const std::st
   return out;
 }
 
-std::string CardBuilder::fused(const Names& loops, const std::string& name) {
-  if (loops.size() < 2) return loops[0];
-  step(schedule::Fuse{loops, name});
-  return name;
-}
-
 std::string CardBuilder::bind_plainly(const std::string& block, Names loops) {
   Names threads;
   for (std::int64_t left = kPlainThreads; left > 1 && !loops.empty();) {

@@ -30,8 +30,6 @@ class CardBuilder : protected Stepper {
 
   // The block's own loops, inside the loop `at`; of none: all of them.
   Names loops_of(const std::string& block, const std::string& at) const;
-  // One loop of these; its name.
-  std::string fused(const Names& loops, const std::string& name);
   // Blocks and threads for loops whose extents are numbers. Returns the loop of threads.
   std::string bind_plainly(const std::string& block, Names loops);
   // The dimensions of the result, after `before` others, in vectors or not.

@@ -4,22 +4,22 @@
 #include "tuner/space/rules/cuda/block_space.h"
 #include "tuner/space/rules/cuda/permute_tile.h"
 #include "tuner/space/rules/cuda/thread_sum_space.h"
+#include "tuner/space/rules/opencl/grid_context.h"
 #include "tuner/space/rules/opencl/grid_cook_toom.h"
 #include "tuner/space/rules/opencl/item_space.h"
-#include "tuner/space/rules/opencl/opencl_context.h"
 
 namespace lathe::space {
 namespace {
 
 // Stages without shared memory, as on any device whose kernels run on grids.
-constexpr Rule<OpenClContext> kCudaRules[] = {
+constexpr Rule<GridContext> kCudaRules[] = {
     {Place::kMainSum, offer_grid_cook_toom, grid_cook_toom_meanings},
 };
 
 // The main stage has the structure of its kind: sums of products go through shared memory, threads
 // share long sums, tensors change their order in shared memory; all else is as on any device whose
 // kernels run on grids.
-Result<Derived> derive_direct(const CudaContext& context, const OpenClContext& as_grid) {
+Result<Derived> derive_direct(const CudaContext& context, const GridContext& as_grid) {
   if (context.workload.stages.empty()) return derive_items(as_grid);
   const auto prepared =
       std::make_shared<const Prepared>(prepare_for_card(context.workload, context.target));
@@ -36,16 +36,16 @@ Result<Derived> derive_for_cuda(const te::Workload& workload, const CudaTarget& 
   if (workload.contract.free_layout)
     return fail(ErrorKind::kUnsupported,
                 "schedules for cards keep the layouts of inputs and outputs; ask for plain ones");
-  const OpenClContext as_grid{workload, as_device(target), flavour};
+  const GridContext as_grid{workload, *target.grids(), flavour};
   return compose(LATHE_TRY(derive_direct({workload, target, flavour}, as_grid)),
-                 std::span<const Rule<OpenClContext>>(kCudaRules), as_grid);
+                 std::span<const Rule<GridContext>>(kCudaRules), as_grid);
 }
 
 std::string_view cuda_meaning(std::string_view knob) {
   for (const auto meanings : {block_meanings(), thread_sum_meanings(), permute_meanings()})
     for (const Meaning& meaning : meanings)
       if (meaning.knob == knob) return meaning.text;
-  return meaning_in(item_meanings(), std::span<const Rule<OpenClContext>>(kCudaRules), knob);
+  return meaning_in(item_meanings(), std::span<const Rule<GridContext>>(kCudaRules), knob);
 }
 
 }  // namespace lathe::space

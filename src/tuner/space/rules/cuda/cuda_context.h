@@ -12,7 +12,4 @@ struct CudaContext {
   Flavour flavour = Flavour::kDefault;
 };
 
-// The card as rules see it that are for any device whose kernels run on grids.
-OpenClTarget as_device(const CudaTarget& card);
-
 }  // namespace lathe::space

@@ -36,7 +36,7 @@ void OtherStages::put(ir::Nest& nest, schedule::Trace& trace, std::set<std::stri
                          fixed_sum_sizes(other.stage, other.sum, target_, nest), nest, trace,
                          placed);
   }
-  put_others_on_grid(prepared_->view, as_device(target_), nest, trace, placed);
+  put_others_on_grid(prepared_->view, *target_.grids(), nest, trace, placed);
 }
 
 }  // namespace lathe::space

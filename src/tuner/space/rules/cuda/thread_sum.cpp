@@ -141,13 +141,14 @@ class ThreadSumBuilder : private CardBuilder {
   }
 
   void bind_loops() {
-    kind(fused(far_, name_ + ".far"), LoopKind::kBlockX);
+    blocks_ = fused(far_, name_ + ".far");
+    kind(blocks_, LoopKind::kBlockX);
     kind(i_ + ".i", sum_.along_sum ? LoopKind::kThreadY : LoopKind::kThreadX);
     kind(k_ + ".t", sum_.along_sum ? LoopKind::kThreadX : LoopKind::kThreadY);
   }
 
   void add_up() {
-    Names loops = loops_of(name_, far_.size() > 1 ? name_ + ".far" : block_);
+    Names loops = loops_of(name_, blocks_);
     const std::string parts = loops.back();
     loops.pop_back();
     std::string result = result_loop(loops), lane;
@@ -177,7 +178,8 @@ class ThreadSumBuilder : private CardBuilder {
   const ThreadSum& sum_;
   const ThreadSumSizes& sizes_;
   std::string i_, k_, block_, partial_;
-  Names far_, inner_;  // loops of blocks, and those of a part of a sum
+  std::string blocks_;  // the loop that all of far_ became
+  Names far_, inner_;   // loops of blocks, and those of a part of a sum
 };
 
 // True if the row goes through its dimension element by element, none twice: no window does.

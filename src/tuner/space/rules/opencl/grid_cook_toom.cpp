@@ -17,7 +17,7 @@ constexpr std::size_t kStarts = 3;
 class GridCookToom : public Alternatives {
  public:
   GridCookToom(std::vector<Algorithm> algorithms, std::vector<ItemProgram> programs,
-               const OpenClContext& context)
+               const GridContext& context)
       : algorithms_(std::move(algorithms)),
         programs_(std::move(programs)),
         flavour_(context.flavour),
@@ -76,7 +76,7 @@ constexpr Meaning kGridCookToomMeanings[] = {
 
 std::span<const Meaning> grid_cook_toom_meanings() { return kGridCookToomMeanings; }
 
-Result<std::unique_ptr<Alternatives>> offer_grid_cook_toom(const OpenClContext& context) {
+Result<std::unique_ptr<Alternatives>> offer_grid_cook_toom(const GridContext& context) {
   const te::Workload& workload = context.workload;
   if (workload.contract.level() < te::Numerics::kLocal) return nullptr;
   if (workload.contract.may_be_direct() && te::saturates(workload)) return nullptr;
@@ -93,7 +93,7 @@ Result<std::unique_ptr<Alternatives>> offer_grid_cook_toom(const OpenClContext& 
                   false))
       continue;
     own.view = view_of(own.nest, workload);
-    ItemProgram program(std::move(own), context.target);
+    ItemProgram program(std::move(own), context.grids);
     if (!program.has_axes()) continue;
     programs.push_back(std::move(program));
     algorithms.push_back(std::move(all[i]));

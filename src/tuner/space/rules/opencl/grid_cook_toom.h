@@ -5,12 +5,12 @@
 #include <memory>
 #include <span>
 
-#include "tuner/space/rules/opencl/opencl_context.h"
+#include "tuner/space/rules/opencl/grid_context.h"
 #include "tuner/space/rules/rule.h"
 
 namespace lathe::space {
 
-Result<std::unique_ptr<Alternatives>> offer_grid_cook_toom(const OpenClContext& context);
+Result<std::unique_ptr<Alternatives>> offer_grid_cook_toom(const GridContext& context);
 std::span<const Meaning> grid_cook_toom_meanings();
 
 }  // namespace lathe::space

@@ -69,9 +69,9 @@ Prepared prepare_for_grid(const te::Workload& workload, bool in_parts) {
   return prepared;
 }
 
-ItemProgram::ItemProgram(Prepared prepared, const OpenClTarget& target, bool staged)
+ItemProgram::ItemProgram(Prepared prepared, const Grids& grids, bool staged)
     : prepared_(std::make_shared<const Prepared>(std::move(prepared))),
-      target_(target),
+      grids_(grids),
       staged_(staged) {
   main_ = stage_with_axes(prepared_->view, main_stage(prepared_->view));
 }
@@ -81,16 +81,15 @@ void ItemProgram::list_knobs(const std::string& prefix, std::vector<Knob>& knobs
   const std::int64_t along = main_.extent(main_.axes.vector);
   const std::int64_t p0 = main_.extent(main_.pixel(0)), p1 = main_.extent(main_.pixel(1));
   std::vector<std::string> widths;
-  for (const std::int64_t w : up_to({1, 2, 4, 8, 16}, target_.vector_width))
+  for (const std::int64_t w : up_to({1, 2, 4, 8, 16}, grids_.lanes))
     widths.push_back(std::to_string(w));
   at_.width = list.choice("width", std::move(widths));
   at_.v = list.size("item.v", up_to({1, 2, 4}, along));
   if (main_.pixel(0) >= 0) at_.p0 = list.size("item.p0", up_to({1, 2, 3, 4, 5, 6, 7, 8, 16}, p0));
   if (main_.pixel(1) >= 0) at_.p1 = list.size("item.p1", up_to({1, 2, 4}, p1));
-  at_.group_x =
-      list.size("group.x", up_to({1, 2, 4, 8, 16, 32, 64, 128, 256}, target_.group_items));
+  at_.group_x = list.size("group.x", up_to({1, 2, 4, 8, 16, 32, 64, 128, 256}, grids_.most_items));
   if (main_.pixel(0) >= 0)
-    at_.group_y = list.size("group.y", up_to({1, 2, 4, 8, 16, 32}, target_.group_items));
+    at_.group_y = list.size("group.y", up_to({1, 2, 4, 8, 16, 32}, grids_.most_items));
   if (main_.axes.reduce >= 0)
     at_.unroll = list.size("unroll.k", up_to({1, 2, 4, 8}, main_.extent(main_.axes.reduce)));
   if (main_.axes.reduce >= 0 && !main_.axes.taps.empty())
@@ -114,7 +113,7 @@ void ItemProgram::constrain_staged(Derived& derived) const {
   const auto reach = [&](int iter) {
     ir::SizeId tile = s.constant(1);
     if (iter == main_.axes.vector)
-      tile = s.mul(s.mul(knob(at_.v), knob(at_.group_x)), s.constant(target_.vector_width));
+      tile = s.mul(s.mul(knob(at_.v), knob(at_.group_x)), s.constant(grids_.lanes));
     else if (iter == main_.pixel(0)) tile = s.mul(knob(at_.p0), knob(at_.group_y));
     else if (iter == main_.pixel(1)) tile = knob(at_.p1);
     else if (iter == main_.axes.reduce) tile = knob(at_.chunk);
@@ -135,19 +134,19 @@ void ItemProgram::constrain_staged(Derived& derived) const {
     bytes = s.add(bytes, elements);
   }
   derived.constraints.push_back(
-      {"the group stages more than its memory holds", bytes, target_.local_bytes});
+      {"the group stages more than its memory holds", bytes, grids_.group_bytes});
 }
 
 void ItemProgram::constrain(Flavour flavour, Derived& derived) const {
   ir::Sizes& s = derived.sizes;
   const auto size = [&](int knob) { return size_given(knob, derived); };
   derived.constraints.push_back({"the group has more items than the device takes",
-                                 s.mul(size(at_.group_x), size(at_.group_y)), target_.group_items});
+                                 s.mul(size(at_.group_x), size(at_.group_y)), grids_.most_items});
   if (staged_) constrain_staged(derived);
   if (flavour == Flavour::kWide) return;
   const ir::SizeId tile = s.mul(size(at_.v), s.mul(size(at_.p0), size(at_.p1)));
   derived.constraints.push_back({"an item has more results than registers",
-                                 s.mul(tile, s.constant(target_.vector_width)), kMostResults});
+                                 s.mul(tile, s.constant(grids_.lanes)), kMostResults});
 }
 
 void ItemProgram::set_start(const std::vector<Knob>& knobs, Values& start) const {
@@ -158,14 +157,14 @@ void ItemProgram::set_start(const std::vector<Knob>& knobs, Values& start) const
   };
   const bool reuses = has_reuse(main_.get());
   const std::int64_t along = main_.extent(main_.axes.vector);
-  const std::int64_t vectors = (along + target_.vector_width - 1) / target_.vector_width;
+  const std::int64_t vectors = (along + grids_.lanes - 1) / grids_.lanes;
   set(at_.width, std::ssize(knobs[static_cast<std::size_t>(at_.width)].values) - 1);
   set(at_.v, 1);
   set(at_.p0, reuses ? kPixelsAtStart : 1);
   set(at_.p1, 1);
   set(at_.group_x, std::min(vectors, at_.group_y < 0 ? kItemsOfGroup : kItemsOfGroup / 4));
   const std::int64_t beside = start[static_cast<std::size_t>(at_.group_x)];
-  set(at_.group_y, std::min<std::int64_t>(4, target_.group_items / beside));
+  set(at_.group_y, std::min<std::int64_t>(4, grids_.most_items / beside));
   set(at_.unroll, 4);
   set(at_.reduce, 1);
   set(at_.pack, 1);
@@ -190,7 +189,7 @@ ItemSizes ItemProgram::sizes_of_main(const std::vector<Knob>& knobs,
   out.order = chosen(at_.reduce) == 0 ? ReduceOrder::kChannelsOutside : ReduceOrder::kTapsOutside;
   // Of programs that share knobs one may have nothing to copy.
   const bool copies = chosen(at_.pack) != 0 && has_strided_weights(main_);
-  out.copying = std::min(kItemsOfGroup, target_.group_items);
+  out.copying = std::min(kItemsOfGroup, grids_.most_items);
   out.weights = copies ? Packing::kWhole : Packing::kNone;
   out.staged = staged_;
   if (staged_) out.chunk = size(at_.chunk);
@@ -199,12 +198,12 @@ ItemSizes ItemProgram::sizes_of_main(const std::vector<Knob>& knobs,
 
 namespace {
 
-ItemSizes fixed_sizes(const ItemStage& stage, const OpenClTarget& target, ir::Nest& nest) {
+ItemSizes fixed_sizes(const ItemStage& stage, const Grids& grids, ir::Nest& nest) {
   const std::int64_t along = stage.extent(stage.axes.vector);
-  const std::int64_t width = at_most({1, 2, 4}, std::min<std::int64_t>(along, target.vector_width));
+  const std::int64_t width = at_most({1, 2, 4}, std::min<std::int64_t>(along, grids.lanes));
   const auto number = [&](std::int64_t value) { return nest.sizes.constant(value); };
   const std::int64_t items =
-      std::min({(along + width - 1) / width, kItemsOfGroup, target.group_items});
+      std::min({(along + width - 1) / width, kItemsOfGroup, grids.most_items});
   return {width,
           number(1),
           number(1),
@@ -216,7 +215,7 @@ ItemSizes fixed_sizes(const ItemStage& stage, const OpenClTarget& target, ir::Ne
 
 }  // namespace
 
-void put_others_on_grid(const te::Workload& view, const OpenClTarget& target, ir::Nest& nest,
+void put_others_on_grid(const te::Workload& view, const Grids& grids, ir::Nest& nest,
                         schedule::Trace& trace, std::set<std::string>& placed) {
   for (const bool reduce : {true, false})  // sums first: maps may follow them
     for (int s = 0; std::cmp_less(s, view.stages.size()); ++s) {
@@ -226,7 +225,7 @@ void put_others_on_grid(const te::Workload& view, const OpenClTarget& target, ir
         continue;
       const ItemStage other = stage_with_axes(view, s);
       if (other.axes.vector >= 0)  // else one item computes it
-        put_on_grid(other, fixed_sizes(other, target, nest), nest, trace, placed);
+        put_on_grid(other, fixed_sizes(other, grids, nest), nest, trace, placed);
     }
 }
 
@@ -237,18 +236,18 @@ Result<Sketch> ItemProgram::build(const std::vector<Knob>& knobs,
   try {
     put_on_grid(main_, sizes_of_main(knobs, values, sketch.nest), sketch.nest, sketch.trace,
                 placed);
-    put_others_on_grid(prepared_->view, target_, sketch.nest, sketch.trace, placed);
+    put_others_on_grid(prepared_->view, grids_, sketch.nest, sketch.trace, placed);
   } catch (const StepRefused& refused) {
     return fail(ErrorKind::kIllegalSchedule, "{}", refused.error.text());
   }
   return sketch;
 }
 
-Result<Derived> derive_items(const OpenClContext& context) {
+Result<Derived> derive_items(const GridContext& context) {
   const te::Workload& workload = context.workload;
   if (workload.stages.empty())
     return fail(ErrorKind::kInvalidArgument, "the workload computes nothing");
-  auto program = std::make_shared<ItemProgram>(prepare_for_grid(workload, false), context.target);
+  auto program = std::make_shared<ItemProgram>(prepare_for_grid(workload, false), context.grids);
   if (!program->has_axes())
     return fail(ErrorKind::kUnsupported,
                 "{} has no axis but reductions: give it a dimension of size 1", workload.name);
@@ -362,9 +361,9 @@ std::span<const Meaning> item_meanings() { return kItemMeanings; }
 std::span<const Meaning> tree_meanings() { return kTreeMeanings; }
 std::span<const Meaning> stage_meanings() { return kStageMeanings; }
 
-Result<std::unique_ptr<Alternatives>> offer_stage(const OpenClContext& context) {
-  ItemProgram program(prepare_for_grid(context.workload, false), context.target, true);
-  if (!program.has_shared_reads() || context.target.local_bytes == 0) return nullptr;
+Result<std::unique_ptr<Alternatives>> offer_stage(const GridContext& context) {
+  ItemProgram program(prepare_for_grid(context.workload, false), context.grids, true);
+  if (!program.has_shared_reads() || context.grids.group_bytes == 0) return nullptr;
   std::vector<Knob> knobs;
   ItemProgram tried = program;
   tried.list_knobs("", knobs);
@@ -372,11 +371,11 @@ Result<std::unique_ptr<Alternatives>> offer_stage(const OpenClContext& context) 
   return std::make_unique<StageAlternatives>(std::move(program), context.flavour);
 }
 
-Result<std::unique_ptr<Alternatives>> offer_tree(const OpenClContext& context) {
+Result<std::unique_ptr<Alternatives>> offer_tree(const GridContext& context) {
   Prepared prepared = prepare_for_grid(context.workload, true);
   if (prepared.steps.size() == prepare_for_grid(context.workload, false).steps.size())
     return nullptr;
-  ItemProgram program(std::move(prepared), context.target);
+  ItemProgram program(std::move(prepared), context.grids);
   if (!program.has_axes()) return nullptr;
   return std::make_unique<TreeAlternatives>(std::move(program), context.flavour);
 }

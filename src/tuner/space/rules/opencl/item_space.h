@@ -9,8 +9,8 @@
 #include <string>
 #include <vector>
 
+#include "tuner/space/rules/opencl/grid_context.h"
 #include "tuner/space/rules/opencl/item_tile.h"
-#include "tuner/space/rules/opencl/opencl_context.h"
 #include "tuner/space/rules/rule.h"
 
 namespace lathe::space {
@@ -25,7 +25,7 @@ struct ItemKnobs {
 class ItemProgram {
  public:
   // `staged`: the main stage's operands go through memory of the group.
-  ItemProgram(Prepared prepared, const OpenClTarget& target, bool staged = false);
+  ItemProgram(Prepared prepared, const Grids& grids, bool staged = false);
 
   // False if its main stage has no axis but reductions.
   bool has_axes() const { return main_.axes.vector >= 0; }
@@ -46,7 +46,7 @@ class ItemProgram {
                           ir::Nest& nest) const;
 
   std::shared_ptr<const Prepared> prepared_;  // stages refer to its view
-  OpenClTarget target_;
+  Grids grids_;
   bool staged_;
   ItemStage main_;
   ItemKnobs at_;
@@ -56,19 +56,19 @@ class ItemProgram {
 Prepared prepare_for_grid(const te::Workload& workload, bool in_parts);
 
 // Puts the stages that are not among `placed` on grids, with fixed tiles. Throws StepRefused.
-void put_others_on_grid(const te::Workload& view, const OpenClTarget& target, ir::Nest& nest,
+void put_others_on_grid(const te::Workload& view, const Grids& grids, ir::Nest& nest,
                         schedule::Trace& trace, std::set<std::string>& placed);
 
-Result<Derived> derive_items(const OpenClContext& context);
+Result<Derived> derive_items(const GridContext& context);
 std::span<const Meaning> item_meanings();
 
 // Sums in parts, as a knob of the space; nothing where none is long.
-Result<std::unique_ptr<Alternatives>> offer_tree(const OpenClContext& context);
+Result<std::unique_ptr<Alternatives>> offer_tree(const GridContext& context);
 std::span<const Meaning> tree_meanings();
 
 // Operands that go through memory of the group, as a knob of the space; nothing where items share
 // none, or where the device has no such memory of its own.
-Result<std::unique_ptr<Alternatives>> offer_stage(const OpenClContext& context);
+Result<std::unique_ptr<Alternatives>> offer_stage(const GridContext& context);
 std::span<const Meaning> stage_meanings();
 
 }  // namespace lathe::space

@@ -58,8 +58,7 @@ class ItemBuilder : private Stepper {
     Names far;
     for (std::size_t i = 0; i + 1 < layout.size(); ++i)
       far.push_back(fmt::format("{}.d{}", name, i));
-    if (far.size() > 1) step(schedule::Fuse{far, name + ".far"});
-    kind(far.size() > 1 ? name + ".far" : far[0], LoopKind::kBlockY);
+    kind(fused(far, name + ".far"), LoopKind::kBlockY);
     const std::string last = fmt::format("{}.d{}", name, layout.size() - 1);
     split(last, number(sizes_.copying), last + ".g", last + ".i");
     kind(last + ".g", LoopKind::kBlockX);
@@ -112,8 +111,7 @@ class ItemBuilder : private Stepper {
 
   void bind_loops() {
     const std::string& v = loop(of_.axes.vector);
-    if (far_.size() > 1) step(schedule::Fuse{far_, name_ + ".far"});
-    if (!far_.empty()) kind(far_.size() > 1 ? name_ + ".far" : far_[0], LoopKind::kBlockZ);
+    if (!far_.empty()) kind(fused(far_, name_ + ".far"), LoopKind::kBlockZ);
     if (of_.pixel(0) >= 0) {
       kind(loop(of_.pixel(0)) + ".g", LoopKind::kBlockY);
       kind(loop(of_.pixel(0)) + ".i", LoopKind::kThreadY);
@@ -176,8 +174,7 @@ class ItemBuilder : private Stepper {
     Names turns;
     for (std::size_t i = 0; i + 1 < layout.size(); ++i)
       turns.push_back(fmt::format("{}.d{}", copy, i));
-    if (turns.size() > 1) step(schedule::Fuse{turns, copy + ".turns"});
-    kind(turns.size() > 1 ? copy + ".turns" : turns[0], LoopKind::kItems);
+    kind(fused(turns, copy + ".turns"), LoopKind::kItems);
     kind(fmt::format("{}.d{}", copy, turns.size()), LoopKind::kVectorized);
   }
 

@@ -3,14 +3,14 @@
 #include <algorithm>
 
 #include "tuner/space/rules/compose.h"
+#include "tuner/space/rules/opencl/grid_context.h"
 #include "tuner/space/rules/opencl/grid_cook_toom.h"
 #include "tuner/space/rules/opencl/item_space.h"
-#include "tuner/space/rules/opencl/opencl_context.h"
 
 namespace lathe::space {
 namespace {
 
-constexpr Rule<OpenClContext> kOpenClRules[] = {
+constexpr Rule<GridContext> kOpenClRules[] = {
     {Place::kMainSum, offer_grid_cook_toom, grid_cook_toom_meanings},
     {Place::kDirect, offer_tree, tree_meanings},
     {Place::kDirect, offer_stage, stage_meanings},
@@ -20,17 +20,17 @@ constexpr Rule<OpenClContext> kOpenClRules[] = {
 
 Result<Derived> derive_for_opencl(const te::Workload& workload, const OpenClTarget& target,
                                   Flavour flavour) {
-  const OpenClContext context{workload, target, flavour};
+  const GridContext context{workload, *target.grids(), flavour};
   if (workload.contract.free_layout)
     return fail_at("--layout", ErrorKind::kInvalidArgument,
                    "schedules for OpenCL keep the layouts of inputs and outputs; give plain, not "
                    "free");
-  return compose(LATHE_TRY(derive_items(context)),
-                 std::span<const Rule<OpenClContext>>(kOpenClRules), context);
+  return compose(LATHE_TRY(derive_items(context)), std::span<const Rule<GridContext>>(kOpenClRules),
+                 context);
 }
 
 std::string_view opencl_meaning(std::string_view knob) {
-  return meaning_in(item_meanings(), std::span<const Rule<OpenClContext>>(kOpenClRules), knob);
+  return meaning_in(item_meanings(), std::span<const Rule<GridContext>>(kOpenClRules), knob);
 }
 
 }  // namespace lathe::space

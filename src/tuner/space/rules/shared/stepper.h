@@ -28,6 +28,19 @@ class Stepper {
              const std::string& inner) {
     step(schedule::Split{loop, factor, outer, inner, ir::Tail::kPeel});
   }
+  // `wanted`, or a longer name where a loop is called so: the letters of a workload name loops,
+  // too.
+  std::string free_name(std::string wanted) const {
+    while (nest_.find_loop(wanted) >= 0) wanted += "_";
+    return wanted;
+  }
+  // One loop in place of several, called so if it can be.
+  std::string fused(const std::vector<std::string>& loops, const std::string& wanted) {
+    if (loops.size() < 2) return loops[0];
+    std::string name = free_name(wanted);
+    step(schedule::Fuse{loops, name});
+    return name;
+  }
   void kind(const std::string& loop, ir::LoopKind k) {
     step(schedule::Annotate{.loop = loop, .kind = k});
   }

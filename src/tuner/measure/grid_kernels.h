@@ -6,12 +6,12 @@
 #include "base/target.h"
 #include "tuner/measure/device.h"
 
-namespace lathe::measure::opencl {
+namespace lathe::measure {
 
 // Multiply-adds in registers, of as many items as fill a device.
-PeakKernel grid_peak_kernel(const OpenClTarget& target);
+PeakKernel grid_peak_kernel(const Target& target);
 // Each item reads or writes vectors, or both; bytes are rounded up to what all items move.
-flat::Program grid_stream_kernel(const OpenClTarget& target, std::int64_t read_bytes,
+flat::Program grid_stream_kernel(const Target& target, std::int64_t read_bytes,
                                  std::int64_t written_bytes);
 
-}  // namespace lathe::measure::opencl
+}  // namespace lathe::measure

@@ -1,8 +1,8 @@
-#include "tuner/measure/opencl/grid_kernels.h"
+#include "tuner/measure/grid_kernels.h"
 
 #include <algorithm>
 
-namespace lathe::measure::opencl {
+namespace lathe::measure {
 namespace {
 
 constexpr std::int64_t kItems = 64;           // of a group
@@ -37,14 +37,12 @@ flat::Expr sum_of(flat::Expr a, flat::Expr b) {
 }
 flat::Expr item_number() { return sum_of(scaled(flat::var(0), kItems), flat::var(1)); }
 
-std::int64_t groups_of(const OpenClTarget& target) {
-  return kGroupsOfUnit * std::max(1, target.compute_units);
-}
+std::int64_t groups_of(const Target& target) { return kGroupsOfUnit * target.grids()->units; }
 
 }  // namespace
 
-PeakKernel grid_peak_kernel(const OpenClTarget& target) {
-  const int width = std::max(1, target.vector_width);
+PeakKernel grid_peak_kernel(const Target& target) {
+  const int width = target.grids()->lanes;
   const flat::Type vector{Dtype::kF32, width}, scalar{Dtype::kF32, 1};
   const std::int64_t groups = groups_of(target), items = groups * kItems;
   PeakKernel kernel{on_grid(groups, 16, items * width), 0};
@@ -68,9 +66,9 @@ PeakKernel grid_peak_kernel(const OpenClTarget& target) {
   return kernel;
 }
 
-flat::Program grid_stream_kernel(const OpenClTarget& target, std::int64_t read_bytes,
+flat::Program grid_stream_kernel(const Target& target, std::int64_t read_bytes,
                                  std::int64_t written_bytes) {
-  const int width = std::max(1, target.vector_width);
+  const int width = target.grids()->lanes;
   const flat::Type vector{Dtype::kF32, width};
   const std::int64_t together = kItems * width;  // elements that a group's items move at once
   const auto steps_of = [&](std::int64_t bytes) {
@@ -113,4 +111,4 @@ flat::Program grid_stream_kernel(const OpenClTarget& target, std::int64_t read_b
   return program;
 }
 
-}  // namespace lathe::measure::opencl
+}  // namespace lathe::measure

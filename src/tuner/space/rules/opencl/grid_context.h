@@ -1,4 +1,4 @@
-// What the rules for devices that run OpenCL are told.
+// What the rules are told that are for any device whose kernels run on grids.
 #pragma once
 
 #include "base/target.h"
@@ -6,9 +6,9 @@
 
 namespace lathe::space {
 
-struct OpenClContext {
+struct GridContext {
   te::Workload workload;
-  OpenClTarget target;
+  Grids grids;
   Flavour flavour = Flavour::kDefault;
 };
 
