@@ -158,13 +158,6 @@ void Space::knob_values(const Config& config, std::vector<std::int64_t>& out) co
   impl_->knob_values(config, out);
 }
 
-std::optional<double> Space::estimated_cycles(const Config& config) const {
-  if (!impl_->derived.estimate) return {};
-  thread_local std::vector<std::int64_t> values;
-  knob_values(config, values);
-  return impl_->derived.estimate(values);
-}
-
 schedule::Trace Space::trace(const Config& config) const {
   const Sketch& s = sketch(config);
   std::vector<std::int64_t> values;

@@ -1,6 +1,7 @@
 // What cards a name stands for, and what they have.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -18,6 +19,10 @@ Result<CudaTarget> cuda_card(const std::string& name);
 // What the driver of this machine tells of its card of this name; of "host": the one that the
 // runner opens. kNotFound: there is none.
 Result<CudaTarget> query_cuda_card(std::string_view name);
+
+// The card of an architecture, or one that is known by its name; also by the one that its driver
+// tells ("NVIDIA H200", "NVIDIA GeForce RTX 4090"). Nothing where it is no such card.
+std::optional<CudaTarget> known_card(std::string_view name);
 
 // Those that code can be made for: "sm_75, sm_80, ..."
 std::string architecture_list();

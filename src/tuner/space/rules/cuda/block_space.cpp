@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <bit>
 
-#include "tuner/space/rules/cuda/block_cost.h"
 #include "tuner/space/rules/cuda/block_start.h"
 #include "tuner/space/rules/shared/choices.h"
 
@@ -239,11 +238,10 @@ BlockSizes block_sizes(const BlockRule& rule, std::span<const std::int64_t> valu
 // A space of which the main stage goes on blocks.
 struct BlockProgram {
   BlockProgram(BlockRule own, OtherStages beside)
-      : rule(std::move(own)), others(std::move(beside)), model(rule) {}
+      : rule(std::move(own)), others(std::move(beside)) {}
 
   BlockRule rule;
   OtherStages others;
-  BlockModel model;
 
   Result<Sketch> build(std::span<const std::int64_t> values) const {
     Sketch sketch{rule.prepared->nest, rule.prepared->steps};
@@ -341,9 +339,6 @@ std::optional<Derived> derive_blocks(const std::shared_ptr<const Prepared>& prep
       std::make_shared<const BlockProgram>(std::move(*rule), OtherStages(prepared, main, context));
   derived.build = [program](std::span<const std::int64_t> values) {
     return program->build(values);
-  };
-  derived.estimate = [program](std::span<const std::int64_t> values) {
-    return std::optional(program->model.cycles_of(program->model.tiling_of(values)));
   };
   return derived;
 }
