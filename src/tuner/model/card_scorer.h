@@ -24,10 +24,10 @@ class CardScorer final : public search::Scorer {
   std::unique_ptr<Impl> impl_;
 };
 
-// The same for rows of context features of a card, whose last column tells the cycles: f_global under
-// a model that ranks, until one was trained on other workloads. Of two programs that it tells apart
-// by d in log2 cycles, the first is faster with the odds exp(kOdds * d); so it was on the times that
-// `bench_search cards` reads.
+// The same for rows of context features of a card, whose last column tells the cycles: f_global
+// under a model that ranks, until one was trained on other workloads. Of two programs that it tells
+// apart by d in log2 cycles, the first is faster with the odds exp(kOdds * d); so it was on the
+// times that `bench_search cards` reads.
 std::shared_ptr<const CostModel> card_prior();
 
 // The scorer without data for the target's kind of device.
