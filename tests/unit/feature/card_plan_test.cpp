@@ -114,7 +114,8 @@ TEST(CardPlan, RowsEndWithItsColumns) {
   EXPECT_EQ(names.back(), "card.all_cycles");
   std::vector<float> row(static_cast<std::size_t>(width(*features, *program.space)), NAN);
   ASSERT_EQ(names.size(), row.size());
-  extract(*features, *program.space, std::vector{program.config}, row, 1);
+  const std::vector<space::Config> configs{program.config};
+  extract(*features, *program.space, configs, row, 1);
   for (std::size_t i = 0; i < row.size(); ++i) EXPECT_TRUE(std::isfinite(row[i])) << names[i];
   EXPECT_GT(row.back(), std::log2(space::kLaunchCycles));
 }
