@@ -111,6 +111,12 @@ std::string known_cards(const std::string& name) {
 
 }  // namespace
 
+std::vector<int> known_architectures() {
+  std::vector<int> out;
+  for (const Architecture& each : kArchitectures) out.push_back(each.number);
+  return out;
+}
+
 std::string architecture_list() {
   std::string out;
   for (const Architecture& each : kArchitectures)

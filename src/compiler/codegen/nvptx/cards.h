@@ -3,6 +3,7 @@
 
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "base/result.h"
 #include "base/target.h"
@@ -19,7 +20,8 @@ Result<CudaTarget> cuda_card(const std::string& name);
 // runner opens. kNotFound: there is none.
 Result<CudaTarget> query_cuda_card(std::string_view name);
 
-// Those that code can be made for: "sm_75, sm_80, ..."
+// Those that code can be made for: 75, 80, ...; and "sm_75, sm_80, ..."
+std::vector<int> known_architectures();
 std::string architecture_list();
 
 }  // namespace lathe::codegen
