@@ -1,4 +1,5 @@
 // Libraries for cards of NVIDIA where the driver, the card or an assembler is not as it should be.
+#include "support/ptxas.h"
 #include "unit/package/cuda_library.h"
 
 namespace lathe {
@@ -118,6 +119,41 @@ TEST_F(CudaFailures, NamesTheAssemblerThatIsMissing) {
       << refused;
   ::setenv("LATHE_PTXAS", "/no/ptxas", 1);
   EXPECT_THROW(write(product(), "thrown"), std::runtime_error);
+}
+
+TEST_F(CudaFailures, RunsNoAssemblerThatOthersCanChange) {
+  const std::string path = fake_assembler(folder_, "none");
+  std::filesystem::permissions(path, std::filesystem::perms::all);
+  ::setenv("LATHE_PTXAS", path.c_str(), 1);
+  try {
+    write(product(), "thrown");
+    ADD_FAILURE() << "it was run";
+  } catch (const std::runtime_error& refused) {
+    EXPECT_TRUE(std::string(refused.what()).contains("chmod")) << refused.what();
+  }
+}
+
+// The double's card does not take NVIDIA's machine code, as drivers do not that are older than the
+// assembler: then the PTX counts.
+TEST_F(CudaFailures, CarriesWhatNvidiasAssemblerMakes) {
+  const std::string assembler = testing::assembler_path();
+  if (assembler.empty()) GTEST_SKIP() << "there is no ptxas";
+  ::setenv("LATHE_PTXAS", assembler.c_str(), 1);
+  const CardCase c = write(convolution(), "conv", "cuda:sm_86");
+  const std::string header = words_of(c.files.header);
+  EXPECT_TRUE(header.contains("machine code for sm_86, sm_87, sm_89, sm_90. ")) << header;
+  const std::string library = *read_file(c.files.library);
+  std::size_t inside = 0;  // the library is an ELF file itself
+  for (std::size_t at = library.find("\x7f"
+                                     "ELF",
+                                     1);
+       at != std::string::npos; at = library.find("\x7f"
+                                                  "ELF",
+                                                  at + 1))
+    ++inside;
+  EXPECT_EQ(inside, 4U);
+  EXPECT_EQ(refusal(c, "architecture=89", LATHE_OK), "");
+  EXPECT_EQ(calls()["cuModuleLoadDataEx"], 2);
 }
 
 // Each of the first calls of each function fails, once with a code that leaves the context whole

@@ -150,7 +150,7 @@ struct CardCase {
   }
 };
 
-class CudaLibrary : public testing::Test {
+class CudaLibrary : public ::testing::Test {
  protected:
   // Each test has a driver of its own, which reads what it is told when it is first called.
   void SetUp() override {
@@ -161,6 +161,8 @@ class CudaLibrary : public testing::Test {
     tell("");
   }
   void TearDown() override {
+    for (cuda::Stream stream : streams_) driver().StreamDestroy(stream);
+    for (cuda::Context context : contexts_) driver().CtxDestroy(context);
     ::unsetenv("LATHE_CUDA_LIBRARY");
     ::unsetenv("LATHE_FAKE_CUDA");
   }
@@ -185,9 +187,18 @@ class CudaLibrary : public testing::Test {
     CardTensors::own_code(driver().CtxPushCurrent(context));
     return context;
   }
+  // A stream of the current context, which the test ends.
   cuda::Stream stream() {
     cuda::Stream made = nullptr;
     CardTensors::own_code(driver().StreamCreate(&made, cuda::kStreamNonBlocking));
+    streams_.push_back(made);
+    return made;
+  }
+  // A new context, the current one from now on.
+  cuda::Context new_context(int card) {
+    cuda::Context made = nullptr;
+    CardTensors::own_code(driver().CtxCreate(&made, 0, card));
+    contexts_.push_back(made);
     return made;
   }
   std::map<std::string, std::int64_t> calls() const {
@@ -240,6 +251,8 @@ class CudaLibrary : public testing::Test {
 
   test::TemporaryFolder folder_;
   std::shared_ptr<const cuda::Api> api_;
+  std::vector<cuda::Stream> streams_;
+  std::vector<cuda::Context> contexts_;
 };
 
 }  // namespace lathe

@@ -72,7 +72,7 @@ TEST_F(CudaLibrary, BringsItsContextAlong) {
   EXPECT_EQ(c.fault(), "");
   c.library->destroy(handle);
   // A context of the caller's own is taken as it is.
-  ASSERT_EQ(driver().CtxCreate(&context, 0, 0), 0);
+  new_context(0);
   expect_computes(c, nullptr);
   expect_computes(c, stream());
 }
@@ -113,6 +113,7 @@ TEST_F(CudaLibrary, CanBeCapturedInAGraph) {
                "prepare waits, so it cannot be captured in a graph; call it before");
   cuda::Graph graph = nullptr;
   ASSERT_EQ(driver().StreamEndCapture(own, &graph), 0);
+  driver().GraphDestroy(graph);
   ASSERT_EQ(c.library->prepare(handle, in.data(), own), LATHE_OK) << c.library->message(handle);
   ASSERT_EQ(driver().StreamBeginCapture(own, 0), 0);
   ASSERT_EQ(c.library->run(handle, in.data(), c.out->pointers.data(), own), LATHE_OK)
@@ -126,7 +127,39 @@ TEST_F(CudaLibrary, CanBeCapturedInAGraph) {
     ASSERT_EQ(driver().GraphLaunch(exec, own), 0);
     EXPECT_EQ(c.fault(), "");
   }
+  driver().GraphExecDestroy(exec);
+  driver().GraphDestroy(graph);
   c.library->destroy(handle);
+}
+
+// Nothing is left on the card when a handle is destroyed, or when none was made.
+TEST_F(CudaLibrary, ReleasesWhatItTook) {
+  constexpr std::pair<const char*, const char*> kPairs[] = {
+      {"cuMemAlloc_v2", "cuMemFree_v2"},
+      {"cuModuleLoadDataEx", "cuModuleUnload"},
+      {"cuStreamCreate", "cuStreamDestroy_v2"},
+      {"cuDevicePrimaryCtxRetain", "cuDevicePrimaryCtxRelease_v2"},
+      {"cuCtxPushCurrent_v2", "cuCtxPopCurrent_v2"}};
+  CardCase c = write(convolution(), "conv");
+  c.library = std::make_unique<CardLibrary>(c.files.library, c.files.name);
+  const CardCase table =
+      write({.text = "G: f32[3] = {0.25,-0.5,1}; Y[i:8] = sum(s) X[i + s - 1 else -1] * G[s]",
+             .shapes = {"X=8"}},
+            "table");
+  lathe_handle* handle = nullptr;
+  ASSERT_EQ(c.library->create(nullptr, &handle), LATHE_OK) << c.library->message(nullptr);
+  std::vector<std::byte> weights(4 * 16 * 8 * 9);
+  std::int64_t shape[] = {16, 8, 3, 3};
+  const DLTensor w{weights.data(), {kDLCPU, 0}, 4, {kDLFloat, 32, 1}, shape, nullptr, 0};
+  const DLTensor* inputs[] = {nullptr, &w};
+  ASSERT_EQ(c.library->prepare(handle, inputs, nullptr), LATHE_OK) << c.library->message(handle);
+  c.library->destroy(handle);
+  const CardLibrary other(table.files.library, "table");
+  ASSERT_EQ(other.create(nullptr, &handle), LATHE_OK) << other.message(nullptr);
+  other.destroy(handle);
+  auto counted = calls();
+  EXPECT_GT(counted["cuMemAlloc_v2"], 1);
+  for (const auto& [takes, gives] : kPairs) EXPECT_EQ(counted[takes], counted[gives]) << takes;
 }
 
 TEST_F(CudaLibrary, KeepsItsConstantsOnTheCard) {
@@ -249,8 +282,7 @@ TEST_F(CudaLibrary, IsOfTheContextAndCardThatAreCurrent) {
     for (DLTensor& view : tensors->views) view.device.device_id = 1;
   ASSERT_EQ(c.library->prepare(handle, c.in->pointers.data(), stream()), LATHE_OK)
       << c.library->message(handle);
-  cuda::Context other = nullptr;
-  ASSERT_EQ(driver().CtxCreate(&other, 0, 1), 0);
+  new_context(1);
   cuda::Stream const foreign = stream();
   const std::string why =
       "the stream is of another context than the handle, which was made in the one that was "

@@ -44,10 +44,10 @@ constexpr const char* kOpenclRunning =
  *                                               one caller a handle at a time
 )";
 constexpr const char* kCudaRunning =
-    R"( *   lathe_{name}_prepare(handle, inputs, stream);  with constant inputs: before the first run,
- *                                                  and when they change; waits for the stream
- *   lathe_{name}_run(handle, inputs, outputs, stream);  gives the kernels to the stream, and does
- *                                                  not wait; one stream a handle at a time
+    R"( *   lathe_{name}_prepare(handle, inputs, stream);
+ *       with constant inputs: before the first run, and when they change; waits for the stream
+ *   lathe_{name}_run(handle, inputs, outputs, stream);
+ *       gives the kernels to the stream, and does not wait; one stream a handle at a time
 )";
 constexpr const char* kOpencl = R"( *
  * The work is done by a device of OpenCL. create opens libOpenCL.so.1 (LATHE_OPENCL_LIBRARY names
@@ -77,10 +77,10 @@ constexpr const char* kCuda = R"( *
  *
  * `stream` is a CUstream or cudaStream_t of that context; NULL is its default stream. run checks
  * its arguments and launches kernels: it allocates nothing and waits for nothing, so it can be
- * captured in a graph, of which the handle must live as long. What kernels leave for each other has
- * one place in a handle, so its runs must not be in two streams at a time; many handles may be.
- * What fails on the card later is told by the functions of CUDA that wait. destroy waits for the
- * context.
+ * captured in a graph; then the handle must live as long as the graph. What kernels leave for each
+ * other has one place in a handle, so its runs must not be in two streams at a time; make another
+ * handle for another stream. What fails on the card later is told by the functions of CUDA that
+ * wait. destroy waits for all work of the context.
  *
  * A forked child of a process that called create is refused: drivers do not survive a fork.
 )";
