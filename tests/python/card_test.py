@@ -114,6 +114,95 @@ class Array:
         return new_capsule(ctypes.addressof(managed), b"dltensor", None)
 
 
+class Versioned(ctypes.Structure):
+    _fields_ = [
+        ("major", ctypes.c_uint32),
+        ("minor", ctypes.c_uint32),
+        ("manager", ctypes.c_void_p),
+        ("deleter", ctypes.c_void_p),
+        ("flags", ctypes.c_uint64),
+        ("tensor", DLTensor),
+    ]
+
+
+class Exchange(ctypes.Structure):
+    _fields_ = [
+        ("major", ctypes.c_uint32),
+        ("minor", ctypes.c_uint32),
+        ("previous", ctypes.c_void_p),
+        ("allocate", ctypes.c_void_p),
+        ("managed_of", ctypes.c_void_p),
+        ("object_of", ctypes.c_void_p),
+        ("view_of", ctypes.c_void_p),
+        ("stream_of", ctypes.c_void_p),
+    ]
+
+
+def exchanges(cls: type) -> type:
+    """Gives a class of arrays the functions that PyTorch's tensors have."""
+    pointer, out, number = ctypes.c_void_p, ctypes.POINTER(ctypes.c_void_p), ctypes.c_int
+
+    def view_of(array: "Tensor", tensor: pointer) -> int:
+        own = array.tensor()
+        ctypes.memmove(tensor, ctypes.addressof(own), ctypes.sizeof(own))
+        return 0
+
+    def stream_of(kind: int, card: int, stream: object) -> int:
+        assert (kind, card) == (CARD, 0)
+        stream[0] = cls.stream
+        return 0
+
+    def allocate(prototype: object, made: object, *_: object) -> int:
+        wanted = prototype[0]
+        assert (wanted.device_type, wanted.code) == (CARD, 2)
+        shape = tuple(wanted.shape[d] for d in range(wanted.ndim))
+        cls.made.append(cls(np.zeros(shape, f"f{wanted.bits // 8}")))
+        made[0] = len(cls.made)  # no address, but it is only handed back
+        return 0
+
+    def object_of(made: int, array: object) -> int:
+        ctypes.pythonapi.Py_IncRef(ctypes.py_object(cls.made[made - 1]))
+        array[0] = id(cls.made[made - 1])
+        return 0
+
+    types_of = {
+        view_of: (number, ctypes.py_object, pointer),
+        stream_of: (number, number, ctypes.c_int32, out),
+        allocate: (number, ctypes.POINTER(DLTensor), out, pointer, pointer),
+        object_of: (number, pointer, out),
+    }
+    functions = {f.__name__: ctypes.PYFUNCTYPE(*types_of[f])(f) for f in types_of}
+    addresses = {name: ctypes.cast(f, pointer) for name, f in functions.items()}
+    cls.kept = functions, Exchange(major=1, minor=3, **addresses)
+    cls.__dlpack_c_exchange_api__ = new_capsule(
+        ctypes.addressof(cls.kept[1]), b"dlpack_exchange_api", None
+    )
+    return cls
+
+
+@exchanges
+class Tensor(Array):
+    """An array of a framework that hands its functions over, as PyTorch does."""
+
+    made: list["Tensor"] = []
+    stream = 0
+    requires_grad = False
+
+    def is_neg(self) -> bool:
+        return False
+
+    def tensor(self) -> DLTensor:
+        shape = (ctypes.c_int64 * len(self.shape))(*self.shape)
+        self._kept.append(shape)
+        return DLTensor(
+            self.address, self.device, self.card, len(self.shape),
+            2, 8 * self.dtype.itemsize, 1, shape, None, 0,
+        )  # fmt: skip
+
+    def __dlpack__(self, **_: object) -> object:
+        raise AssertionError("its functions are there")
+
+
 def like(*shape: int, dtype: str = "f4") -> Array:
     return Array(np.full(shape, 77, dtype))
 
@@ -188,6 +277,26 @@ class Card(Case):
             del sys.modules["torch"]
             if real is not None:
                 sys.modules["torch"] = real
+
+    def test_results_are_of_the_framework_and_on_its_stream(self) -> None:
+        a, b = Tensor(self.a), Tensor(self.b)
+        Tensor.stream = self.stream()
+        before = calls()
+        c = self.kernel(a, b)
+        self.assertIs(type(c), Tensor)
+        self.assertEqual((c.shape, c.dtype, c.device), ((40, 33), np.dtype("f4"), CARD))
+        self.assert_near(c.get(), self.a.T @ self.b)
+        new = {name: count - before.get(name, 0) for name, count in calls().items()}
+        self.assertEqual(new["cuStreamGetCtx"], 1)  # it is not the default stream
+        self.assertEqual(new["cuMemAlloc_v2"], 1)  # of the result, by the framework
+        self.assertFalse(any("Memcpy" in name and count for name, count in new.items()), new)
+        text = "S[i] = sum(j) A[i,j]; M[i] = max(j) A[i,j]"
+        values = floats(5, 83)
+        several = lathe.compile(text, A=values, target="cuda:sm_80", schedule="default",
+                                check=False)
+        total, largest = several(Tensor(values))
+        self.assert_near(total.get(), values.sum(1))
+        self.assert_near(largest.get(), values.max(1))
 
     def test_older_versions_of_dlpack(self) -> None:
         a, b, c = Array(self.a, knows=False), Array(self.b, knows=False), like(40, 33)
