@@ -85,8 +85,8 @@ constexpr const char* kCuda = R"( *
  * A forked child of a process that called create is refused: drivers do not survive a fork.
 )";
 constexpr const char* kCudaConstants =
-    R"( * Constant inputs are given to prepare, on the card or in the processor's memory (kDLCPU). It
- * keeps on the card what it makes of them; they may go when it returns. run takes NULL for them.
+    R"( * Constant inputs are given to prepare, on the card or in the processor's memory (kDLCPU).
+ * It keeps on the card what it makes of them; they may go when it returns. run takes NULL for them.
  * After a prepare that failed, run refuses until one succeeds. prepare cannot be captured.
 )";
 
