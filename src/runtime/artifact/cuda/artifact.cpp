@@ -3,183 +3,21 @@
 #include <cstdlib>
 #include <new>
 
-#include "runtime/artifact/check.h"
-#include "runtime/artifact/cuda/handle.h"
+#include "runtime/artifact/cuda/launch.h"
+#include "runtime/artifact/cuda/prepare.h"
 #include "runtime/artifact/cuda_program.h"
 #include "runtime/artifact/device/calls.h"
 
 namespace {
 
-using lathe::artifact::address_of;
+using lathe::artifact::card_address_of;
 using lathe::artifact::CudaDevice;
 using lathe::artifact::Current;
 using lathe::artifact::Message;
-using lathe::artifact::Place;
+using lathe::artifact::release;
 namespace cuda = lathe::cuda;
 
 constexpr const char* kCuda = "CUDA";
-
-// Every tensor begins at a multiple of so many bytes: kernels load and store as many at once.
-constexpr std::int64_t kTensorAlignment = 16;
-
-Place place_of(const lathe_handle& handle) {
-  return {{kDLCUDA, handle.device.id}, kTensorAlignment};
-}
-
-cuda::Address card_address_of(const DLTensor& tensor) {
-  return static_cast<cuda::Address>(reinterpret_cast<std::uintptr_t>(address_of(tensor)));
-}
-
-cuda::Address argument_of(const lathe_handle& handle, std::int64_t area, std::int64_t position) {
-  switch (area) {
-    case LATHE_AREA_INPUT: return handle.used[position];
-    case LATHE_AREA_OUTPUT: return handle.used[handle.inputs() + position];
-    case LATHE_AREA_CONSTANT: return handle.constants;
-    default: return handle.scratch;
-  }
-}
-
-// Gives some launches to a stream, which runs them in order.
-std::int32_t launch(lathe_handle& handle, cuda::Stream stream, std::int64_t begin,
-                    std::int64_t end) {
-  const auto number = [](std::int64_t value) { return static_cast<cuda::Number>(value); };
-  for (std::int64_t l = begin; l < end; ++l) {
-    const lathe_launch& one = handle.program->launches[l];
-    for (std::int64_t a = 0; a < one.count; ++a)
-      handle.arguments[a] = argument_of(handle, one.arguments[2 * a], one.arguments[2 * a + 1]);
-    const cuda::Code code = handle.device.api.LaunchKernel(
-        handle.functions[l], number(one.groups[0]), number(one.groups[1]), number(one.groups[2]),
-        number(one.items[0]), number(one.items[1]), number(one.items[2]), number(one.group_bytes),
-        stream, handle.parameters, nullptr);
-    if (code != 0)
-      return lathe::artifact::failed(handle.device, code, "the card does not take a kernel",
-                                     handle.message);
-  }
-  return LATHE_OK;
-}
-
-// Whether memory that a caller calls the card's is: a kernel that writes to other memory would
-// break its context, and with it all that the caller has there.
-std::int32_t check_address(lathe_handle& handle, std::int64_t i, cuda::Address address) {
-  if (handle.tensor(i).bytes == 0) return LATHE_OK;
-  int card = -1;
-  const cuda::Code code =
-      handle.device.api.PointerGetAttribute(&card, cuda::kPointerDevice, address);
-  if (code == cuda::kInvalidValue)
-    return handle.refuse_tensor(i, "is said to be on a card, and its memory is not");
-  if (code != 0)
-    return lathe::artifact::failed(handle.device, code, "the driver does not tell whose memory is",
-                                   handle.message);
-  if (card == handle.device.id) return LATHE_OK;
-  handle.refuse_tensor(i, "has its memory on card ");
-  handle.message.add(card).add(", and the handle is of card ").add(handle.device.id);
-  return LATHE_INVALID_ARGUMENT;
-}
-
-std::int32_t finish(lathe_handle& handle, cuda::Stream stream, std::int32_t status) {
-  const cuda::Code code = handle.device.api.StreamSynchronize(stream);
-  if (status != LATHE_OK || code == 0) return status;
-  return lathe::artifact::failed(handle.device, code, "the card did not finish the constants",
-                                 handle.message);
-}
-
-void release(const CudaDevice& device, cuda::Address& address) {
-  if (address != 0) device.api.MemFree(address);
-  address = 0;
-}
-
-// Copies a constant to a place on the card, in the stream's order.
-std::int32_t copy(lathe_handle& handle, std::int64_t i, const DLTensor& from, cuda::Address to,
-                  cuda::Stream stream) {
-  const auto bytes = static_cast<std::size_t>(handle.tensor(i).bytes);
-  const cuda::Code code =
-      lathe::artifact::is_of_processor(from.device)
-          ? handle.device.api.MemcpyHtoDAsync(to, address_of(from), bytes, stream)
-          : handle.device.api.MemcpyDtoDAsync(to, card_address_of(from), bytes, stream);
-  if (code == 0) return LATHE_OK;
-  return lathe::artifact::failed(handle.device, code, "a constant cannot be copied on the card",
-                                 handle.message);
-}
-
-// What prepare() needs of the memory that a constant is given in; freed by release_borrowed().
-std::int32_t take_constant(lathe_handle& handle, std::int64_t i, const DLTensor& given,
-                           cuda::Stream stream) {
-  handle.used[i] = handle.own[i];
-  if (handle.tensor(i).bytes == 0) return LATHE_OK;
-  if (handle.own[i] == 0 && !lathe::artifact::is_of_processor(given.device)) {
-    handle.used[i] = card_address_of(given);
-    return LATHE_OK;
-  }
-  if (handle.own[i] == 0) {
-    const std::int32_t status = lathe::artifact::allocate(handle.device, handle.tensor(i).bytes,
-                                                          handle.used[i], handle.message);
-    if (status != LATHE_OK) return status;
-  }
-  return copy(handle, i, given, handle.used[i], stream);
-}
-
-// Copies of constants in the processor's memory that only prepare() read.
-void release_borrowed(lathe_handle& handle, const DLTensor* const* inputs) {
-  for (std::int64_t i = 0; i < handle.inputs(); ++i) {
-    if (!handle.tensor(i).constant || handle.own[i] != 0) continue;
-    if (lathe::artifact::is_of_processor(inputs[i]->device)) release(handle.device, handle.used[i]);
-    handle.used[i] = 0;
-  }
-}
-
-std::int32_t check_constants(lathe_handle& handle, const DLTensor* const* inputs) {
-  if (inputs == nullptr) return handle.refuse(LATHE_INVALID_ARGUMENT, "there are no inputs");
-  for (std::int64_t i = 0; i < handle.inputs(); ++i) {
-    if (!handle.tensor(i).constant) continue;
-    const bool here = inputs[i] != nullptr && lathe::artifact::is_of_processor(inputs[i]->device);
-    const Place place = here ? lathe::artifact::kInProcessor : place_of(handle);
-    if (!lathe::artifact::check_tensor(handle.tensor(i), inputs[i], handle.message, place))
-      return LATHE_INVALID_ARGUMENT;
-    if (here) continue;
-    const std::int32_t status = check_address(handle, i, card_address_of(*inputs[i]));
-    if (status != LATHE_OK) return status;
-  }
-  return LATHE_OK;
-}
-
-// prepare() waits, which a stream that is captured cannot.
-std::int32_t check_capture(lathe_handle& handle, cuda::Stream stream) {
-  int capturing = 0;
-  const cuda::Code code = handle.device.api.StreamIsCapturing(stream, &capturing);
-  if (code != 0)
-    return lathe::artifact::failed(handle.device, code,
-                                   "the driver does not tell whether the stream is captured",
-                                   handle.message);
-  if (capturing == 0) return LATHE_OK;
-  return handle.refuse(LATHE_INVALID_ARGUMENT,
-                       "prepare waits, so it cannot be captured in a graph; call it before");
-}
-
-// The constants were checked; where there are none, what depends on no input is computed.
-std::int32_t prepare(lathe_handle& handle, const DLTensor* const* inputs, cuda::Stream stream) {
-  std::int32_t status = LATHE_OK;
-  for (std::int64_t i = 0; i < handle.inputs(); ++i) handle.used[i] = 0;
-  for (std::int64_t i = 0; i < handle.inputs() && status == LATHE_OK; ++i)
-    if (handle.tensor(i).constant) status = take_constant(handle, i, *inputs[i], stream);
-  if (status == LATHE_OK) status = launch(handle, stream, 0, handle.program->prepare);
-  status = finish(handle, stream, status);
-  if (inputs != nullptr) release_borrowed(handle, inputs);
-  handle.prepared = status == LATHE_OK;
-  return status;
-}
-
-std::int32_t prepare_without_constants(lathe_handle& handle) {
-  const cuda::Api& api = handle.device.api;
-  handle.prepared = handle.program->prepare == 0;
-  if (handle.prepared) return LATHE_OK;
-  cuda::Stream stream = nullptr;
-  const cuda::Code code = api.StreamCreate(&stream, cuda::kStreamNonBlocking);
-  if (code != 0)
-    return lathe::artifact::failed(handle.device, code, "the card gives no stream", handle.message);
-  const std::int32_t status = prepare(handle, nullptr, stream);
-  api.StreamDestroy(stream);
-  return status;
-}
 
 std::int32_t allocate_areas(lathe_handle& handle) {
   const lathe_module& module = *handle.artifact().module;
@@ -230,7 +68,8 @@ std::int32_t complete(lathe_handle& handle) {
     status = lathe::artifact::load_kernels(handle.device, handle.cuda(), handle.functions,
                                            handle.message);
   if (status == LATHE_OK) status = allocate_areas(handle);
-  if (status == LATHE_OK && !handle.has_constants()) status = prepare_without_constants(handle);
+  if (status == LATHE_OK && !handle.has_constants())
+    status = lathe::artifact::prepare_without_constants(handle);
   return status;
 }
 
@@ -282,11 +121,11 @@ std::int32_t lathe_artifact_cuda_prepare(lathe_handle* handle, const DLTensor* c
   const Current current(handle->device, handle->message);
   std::int32_t status = current.status();
   auto* const given = static_cast<cuda::Stream>(stream);
-  if (status == LATHE_OK) status = check_constants(*handle, inputs);
+  if (status == LATHE_OK) status = lathe::artifact::check_constants(*handle, inputs);
   if (status == LATHE_OK)
     status = lathe::artifact::check_stream(handle->device, given, handle->message);
-  if (status == LATHE_OK) status = check_capture(*handle, given);
-  return status == LATHE_OK ? prepare(*handle, inputs, given) : status;
+  if (status == LATHE_OK) status = lathe::artifact::check_capture(*handle, given);
+  return status == LATHE_OK ? lathe::artifact::prepare(*handle, inputs, given) : status;
 }
 
 std::int32_t lathe_artifact_cuda_run(lathe_handle* handle, const DLTensor* const* inputs,
@@ -295,7 +134,8 @@ std::int32_t lathe_artifact_cuda_run(lathe_handle* handle, const DLTensor* const
   std::int32_t status =
       lathe::artifact::check_run(kCuda, *handle, inputs != nullptr, outputs != nullptr);
   if (status == LATHE_OK)
-    status = lathe::artifact::check_tensors(*handle, inputs, outputs, place_of(*handle));
+    status = lathe::artifact::check_tensors(*handle, inputs, outputs,
+                                            lathe::artifact::place_of(*handle));
   if (status != LATHE_OK) return status;
   const Current current(handle->device, handle->message);
   status = current.status();
@@ -307,10 +147,11 @@ std::int32_t lathe_artifact_cuda_run(lathe_handle* handle, const DLTensor* const
     if (handle->tensor(i).constant) continue;
     handle->used[i] =
         card_address_of(i < handle->inputs() ? *inputs[i] : *outputs[i - handle->inputs()]);
-    status = check_address(*handle, i, handle->used[i]);
+    status = lathe::artifact::check_address(*handle, i, handle->used[i]);
   }
   const lathe_device_program& program = *handle->program;
-  return status == LATHE_OK ? launch(*handle, given, program.prepare, program.prepare + program.run)
+  return status == LATHE_OK ? lathe::artifact::launch(*handle, given, program.prepare,
+                                                      program.prepare + program.run)
                             : status;
 }
 
