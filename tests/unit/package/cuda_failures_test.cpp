@@ -117,8 +117,15 @@ TEST_F(CudaFailures, NamesTheAssemblerThatIsMissing) {
   const std::string refused = words_of(write(product(), "refused").files.header);
   EXPECT_TRUE(refused.contains("no machine code, as the assembler /bin/false makes none of it"))
       << refused;
-  ::setenv("LATHE_PTXAS", "/no/ptxas", 1);
-  EXPECT_THROW(write(product(), "thrown"), std::runtime_error);
+  for (const char* none : {"/no/ptxas", "no-ptxas"}) {
+    ::setenv("LATHE_PTXAS", none, 1);
+    try {
+      write(product(), "thrown");
+      ADD_FAILURE() << none << " was run";
+    } catch (const std::runtime_error& why) {
+      EXPECT_TRUE(std::string(why.what()).starts_with("LATHE_PTXAS: ")) << why.what();
+    }
+  }
 }
 
 TEST_F(CudaFailures, RunsNoAssemblerThatOthersCanChange) {

@@ -81,6 +81,9 @@ TEST_F(CudaLibrary, BringsItsContextAlong) {
 TEST_F(CudaLibrary, RunOnlyGivesKernelsToTheStream) {
   use_card();
   const CardCase c = make({.text = "softmax", .flags = {{"input", "9,100"}}}, "soft");
+  const auto* list =
+      static_cast<const lathe_library*>(dlsym(c.library->handle, LATHE_LIBRARY_SYMBOL));
+  ASSERT_GT(list->artifacts[0]->module->workspace_bytes, 0) << "one with scratch shows more";
   lathe_handle* handle = nullptr;
   ASSERT_EQ(c.library->create(nullptr, &handle), LATHE_OK) << c.library->message(nullptr);
   cuda::Stream const own = stream();

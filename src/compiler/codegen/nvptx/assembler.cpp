@@ -22,10 +22,12 @@ constexpr const char* kTranslated =
 Result<std::string> find_assembler() {
   const std::string named = environment(kVariable);
   if (named.empty()) return find_on_path("ptxas").value_or("");
-  if (!named.contains('/')) return find_on_path(named);
-  if (const Status own = check_unshared(named); !own)
-    return fail_at(kVariable, own.error().kind, "{}: {}", own.error().place, own.error().message);
-  return named;
+  Result<std::string> found = named;
+  if (!named.contains('/')) found = find_on_path(named);
+  else if (const Status own = check_unshared(named); !own) found = std::unexpected(own.error());
+  if (found) return found;
+  return fail_at(kVariable, found.error().kind, "{}; name an assembler, or unset it to do without",
+                 found.error().text());
 }
 
 // Empty: the assembler does not make any.
