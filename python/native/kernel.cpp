@@ -175,7 +175,8 @@ PyObject* Kernel::make_outputs(const Given& given, const Looked& looked) const {
       exchange = exchange_of(input);
   DLDevice device{library_->is_for_card() ? kDLCUDA : kDLCPU, 0};
   for (const DLTensor* input : looked.inputs)
-    if (input != nullptr && input->device.device_type == kDLCUDA) device = input->device;
+    if (library_->is_for_card() && input != nullptr && input->device.device_type == kDLCUDA)
+      device = input->device;
   if (library_->outputs() == 1) return new_array(tensor(library_->inputs()), exchange, device);
   PyObject* all = PyTuple_New(static_cast<Py_ssize_t>(library_->outputs()));
   for (std::size_t i = 0; all != nullptr && i < library_->outputs(); ++i) {

@@ -3,6 +3,7 @@
 
 #include <nanobind/nanobind.h>
 
+#include <atomic>
 #include <cstddef>
 #include <deque>
 #include <map>
@@ -99,7 +100,7 @@ class Kernel {
   std::unique_ptr<OpenMpThreads> torch_threads_;
   int forks_ = 0;  // of this process, when the handle was made
   std::vector<Constant> constants_;
-  bool packed_on_card_ = false;
+  std::atomic<bool> packed_on_card_ = false;
 };
 
 // What C++ throws in a call is an error of Python.
