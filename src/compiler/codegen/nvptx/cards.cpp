@@ -134,6 +134,12 @@ std::optional<CudaTarget> known_card(std::string_view name) {
   return {};
 }
 
+std::vector<int> known_architectures() {
+  std::vector<int> out;
+  for (const Architecture& each : kArchitectures) out.push_back(each.number);
+  return out;
+}
+
 std::string architecture_list() {
   std::string out;
   for (const Architecture& each : kArchitectures)

@@ -4,6 +4,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "base/result.h"
 #include "base/target.h"
@@ -24,7 +25,8 @@ Result<CudaTarget> query_cuda_card(std::string_view name);
 // tells ("NVIDIA H200", "NVIDIA GeForce RTX 4090"). Nothing where it is no such card.
 std::optional<CudaTarget> known_card(std::string_view name);
 
-// Those that code can be made for: "sm_75, sm_80, ..."
+// Those that code can be made for: 75, 80, ...; and "sm_75, sm_80, ..."
+std::vector<int> known_architectures();
 std::string architecture_list();
 
 }  // namespace lathe::codegen
