@@ -62,7 +62,10 @@ void list_tile_knobs(BlockRule& rule) {
 void list_sum_knobs(BlockRule& rule) {
   const ItemStage& main = rule.main;
   const std::int64_t terms = main.extent(main.axes.reduce);
-  rule.at.chunk = add_size(rule, "chunk", {1, 2, 4, 8, 16, 32, 64}, rounded_up(terms));
+  Values chunks = {1, 2, 4, 8, 16, 32, 64};
+  if (terms < chunks.back() && rounded_up(terms) != terms) chunks.push_back(terms);
+  std::ranges::sort(chunks);
+  rule.at.chunk = add_size(rule, "chunk", std::move(chunks), rounded_up(terms));
   rule.at.unroll = add_size(rule, "unroll.k", {1, 2, 4, 8}, rounded_up(terms));
   rule.at.has_groups = add_choice(rule, "sum", {"by a thread", "by groups"});
   rule.at.groups = add_under(rule, "sum.groups", {2, 4, 8, 16}, std::max<std::int64_t>(2, terms),

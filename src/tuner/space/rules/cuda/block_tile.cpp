@@ -42,22 +42,38 @@ class BlockBuilder : private CardBuilder {
   ir::SizeId block_of_vectors() { return times(times(sizes_.v, width()), sizes_.of_v); }
   const std::string& summing() const { return summing_.empty() ? name_ : summing_; }
 
+  using Layout = std::vector<schedule::LayoutItem>;
+  // The first vectors of all threads lie together, and so on.
+  void add_vectors(Layout& layout, int dim) {
+    layout.push_back({dim, width_});
+    layout.push_back({dim, times(sizes_.v, width())});
+    layout.push_back({dim, std::int64_t{1}});
+  }
+  // The same for loops, which go through the vectors of a thread inside.
+  static Layout in_loop_order(Layout layout) {
+    std::swap(layout[layout.size() - 3], layout[layout.size() - 2]);
+    return layout;
+  }
+
   // Constant weights lie in the order in which blocks copy them: a kernel that runs once.
   void pack_weights() {
     const ir::Read* read = of_.axes.weights;
     if (!is_constant(read) || !has_strided_weights(of_)) return;
     const int along = plain_dim(read->index, of_.axes.vector);
-    std::vector<schedule::LayoutItem> layout = {{along, block_of_vectors()}};
+    Layout layout = {{along, block_of_vectors()}};
     for (int d = 0; std::cmp_less(d, read->index.size()); ++d)
       if (d != along) layout.push_back({d, std::int64_t{1}});
-    layout.push_back({along, std::int64_t{1}});
+    const std::size_t far_dims = layout.size();
+    add_vectors(layout, along);
     packed_ = tensor(read->tensor) + ".pack";
-    step(schedule::Cache{tensor(read->tensor), packed_, "", ir::Scope::kMemory, layout, name_});
-    Names far;
-    for (std::size_t i = 0; i + 1 < layout.size(); ++i)
-      far.push_back(fmt::format("{}.d{}", packed_, i));
+    step(schedule::Cache{tensor(read->tensor), packed_, "", ir::Scope::kMemory,
+                         in_loop_order(layout), name_});
+    step(schedule::Layout{packed_, layout});
+    Names far, near;
+    for (std::size_t i = 0; i < layout.size(); ++i)
+      (i < far_dims ? far : near).push_back(fmt::format("{}.d{}", packed_, i));
     kind(fused(far, packed_ + ".far"), LoopKind::kBlockX);
-    kind(fmt::format("{}.d{}", packed_, far.size()), LoopKind::kThreadX);
+    kind(fused(near, packed_ + ".near"), LoopKind::kThreadX);
   }
   bool is_constant(const ir::Read* read) const {
     return of_.view->tensors[static_cast<std::size_t>(read->tensor)].constant;
@@ -187,20 +203,21 @@ class BlockBuilder : private CardBuilder {
     const int last = packed ? along : count - 1;
     const std::int64_t lanes = copy_lanes(read, last, packed);
     const auto order = [&](int innermost) {
-      std::vector<schedule::LayoutItem> layout;
+      Layout layout;
       for (int d = 0; d < count; ++d)
         if (d != innermost) layout.push_back({d, std::int64_t{1}});
       return layout;
     };
-    std::vector<schedule::LayoutItem> copied = order(last), kept = order(along);
-    if (lanes > 1) copied.push_back({last, lanes});
-    copied.push_back({last, std::int64_t{1}});
+    Layout copied = order(last), kept = order(along);
     const bool of_vectors = axis == of_.axes.vector && last == along;
-    if (of_vectors) {  // the first vectors of all threads lie together, and so on
-      kept.push_back({along, width_});
-      kept.push_back({along, times(sizes_.v, width())});
+    if (of_vectors) add_vectors(kept, along);
+    else kept.push_back({along, std::int64_t{1}});
+    if (packed) {
+      copied = in_loop_order(kept);
+    } else {
+      if (lanes > 1) copied.push_back({last, lanes});
+      copied.push_back({last, std::int64_t{1}});
     }
-    kept.push_back({along, std::int64_t{1}});
     schedule::Cache cache{from,   name,     loop(of_.axes.reduce) + ".o", ir::Scope::kGroup,
                           copied, summing()};
     cache.stages = sizes_.stages;
@@ -210,6 +227,10 @@ class BlockBuilder : private CardBuilder {
     Names turns;
     for (std::size_t i = 0; i + (lanes > 1 ? 1 : 0) < copied.size(); ++i)
       turns.push_back(fmt::format("{}.d{}", name, i));
+    if (packed) {  // in the order in which they lie
+      std::swap(turns[turns.size() - 2], turns[turns.size() - 1]);
+      step(schedule::Reorder{turns});
+    }
     kind(fused(turns, name + ".all"), LoopKind::kItems);
     if (lanes > 1) kind(fmt::format("{}.d{}", name, copied.size() - 1), LoopKind::kVectorized);
   }
