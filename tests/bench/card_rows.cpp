@@ -30,8 +30,7 @@ std::pair<int, int> loads(const std::string& ptx) {
 
 Result<std::string> line_of(const space::Space& space, const space::Config& config,
                             const Target& target, double most_flops) {
-  const testing::CardProgram made =
-      LATHE_TRY(testing::card_program(space, config, target));
+  const testing::CardProgram made = LATHE_TRY(testing::card_program(space, config, target));
   const auto kernels = LATHE_TRY(
       testing::assemble(made.image.ptx, fmt::format("sm_{}", target.as_cuda().architecture)));
   int registers = 0, spilled = 0;

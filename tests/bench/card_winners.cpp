@@ -14,7 +14,9 @@ namespace {
 using namespace lathe;
 
 Json launch(const device::Launch& of) {
-  return {{"kernel", of.kernel}, {"blocks", of.groups}, {"threads", of.items},
+  return {{"kernel", of.kernel},
+          {"blocks", of.groups},
+          {"threads", of.items},
           {"shared", of.group_bytes}};
 }
 

@@ -118,8 +118,7 @@ flat::Expr divided(const flat::Expr& value, const LayoutDigit& digit) {
     return flat::imm(static_cast<double>(v), value->type);
   };
   flat::Expr out = value;
-  if (digit.modulus > 0)
-    out = flat::binary(flat::BinaryOp::kMod, out, number(digit.modulus));
+  if (digit.modulus > 0) out = flat::binary(flat::BinaryOp::kMod, out, number(digit.modulus));
   return flat::binary(flat::BinaryOp::kDiv, out, number(digit.weight));
 }
 

@@ -42,7 +42,8 @@ bool BlockEmitter::emit_copy(const Instance& at) {
   const Storage& to = plan_.storage[block.writes];
   const auto* read = std::get_if<ir::Read>(&block.body->value);
   const bool may = copies() || filling_ == Filling::kReleaseRest;
-  if (!may || read == nullptr || !plan_.is_of_group(block.writes) || at.mask || read->pad.value_or(0) != 0 || plan_.storage[read->tensor].is_register ||
+  if (!may || read == nullptr || !plan_.is_of_group(block.writes) || at.mask ||
+      read->pad.value_or(0) != 0 || plan_.storage[read->tensor].is_register ||
       nest_.buffers[read->tensor].dtype != nest_.buffers[block.writes].dtype)
     return false;
   const flat::Scope scope =
@@ -96,8 +97,8 @@ bool Emitter::only_copies(const ir::Item& item) const {
 std::size_t Emitter::emit_copies(std::span<const ir::Item> items) {
   if (!plan_.grids || !can_copy() || place_.init_of || leaf_.filling() != Filling::kAtOnce)
     return 0;
-  const auto first_other = std::ranges::find_if_not(
-      items, [&](const ir::Item& item) { return only_copies(item); });
+  const auto first_other =
+      std::ranges::find_if_not(items, [&](const ir::Item& item) { return only_copies(item); });
   const auto count = static_cast<std::size_t>(first_other - items.begin());
   if (count == 0) return 0;
   leaf_.set_filling(Filling::kCopy);
@@ -203,15 +204,15 @@ void Emitter::emit_staged_body(LoopId loop, int var, std::int64_t ahead) {
 std::vector<flat::Stmt> Emitter::loads_ahead(LoopId loop, std::vector<flat::Stmt>& stores) {
   const bool copy = can_copy();
   const Checkpoint before = checkpoint();
-  const flat::Stmt loads = code_.capture(
-      [&] { emit_fills(loop, copy ? Filling::kCopyOrHold : Filling::kHold); });
+  const flat::Stmt loads =
+      code_.capture([&] { emit_fills(loop, copy ? Filling::kCopyOrHold : Filling::kHold); });
   if (!leaf_.holds()) return {loads};
   if (has_loop(loads)) {
     go_back(before);
     return {code_.capture([&] { emit_fills(loop, copy ? Filling::kCopy : Filling::kAtOnce); })};
   }
-  stores = {code_.capture(
-      [&] { emit_fills(loop, copy ? Filling::kReleaseRest : Filling::kRelease); })};
+  stores = {
+      code_.capture([&] { emit_fills(loop, copy ? Filling::kReleaseRest : Filling::kRelease); })};
   return {loads};
 }
 

@@ -80,6 +80,10 @@ void list_choices(BlockRule& rule) {
   rule.at.input = add_choice(rule, "stage.input", {"shared", "cache"});
   rule.at.stages = add_choice(rule, "stages", {"1", "2", "3", "4"});
   rule.at.lanes = add_choice(rule, "lanes", {"pixels", "vectors"});
+  if (may_pad_rows(rule.main)) {
+    constexpr std::int64_t kMostPad = 4;
+    rule.at.pad = add_size(rule, "rows.pad", {0, 1, 2, 3, 4}, kMostPad);
+  }
   if (!rule.main.axes.taps.empty())
     rule.at.taps = add_choice(rule, "taps", {"loops", "last written out", "written out"});
 }
@@ -174,6 +178,8 @@ class BlockBoxFinder {
         extent = s_.mul(s_.ceildiv(extent, vector), vector);
       }
       if (along && !last) extent = s_.add(extent, s_.constant(kElement));
+      if (last && read == main_.axes.input && rule_.at.pad >= 0)
+        extent = s_.add(extent, knob(rule_.at.pad));
       bytes = s_.mul(bytes, extent);
     }
     return bytes;
@@ -229,6 +235,7 @@ BlockSizes block_sizes(const BlockRule& rule, std::span<const std::int64_t> valu
   out.of_v = size(at.of_v), out.of_p0 = size(at.of_p0), out.of_p1 = size(at.of_p1);
   out.chunk = size(at.chunk), out.unroll = size(at.unroll);
   out.groups = size(at.groups), out.parts = size(at.parts);
+  out.pad = size(at.pad), out.has_pad = at.pad >= 0;
   out.has_groups = chosen(at.has_groups) != 0;
   out.has_parts = chosen(at.has_parts) != 0;
   out.weights = static_cast<Staging>(chosen(at.weights));
@@ -284,6 +291,9 @@ constexpr Meaning kBlockMeanings[] = {
      "threads read it where it lies"},
     {"stage.input", "the same of the operand that is read along pixels"},
     {"stages", "chunks that shared memory has room for: copies run ahead by one less"},
+    {"rows.pad",
+     "elements between rows of the input in shared memory, so that threads that read several rows "
+     "at once read from different banks"},
     {"lanes", "neighbouring threads have neighbouring pixels, or neighbouring vectors"},
     {"taps", "which reductions beside the blocked one are written out"},
 };

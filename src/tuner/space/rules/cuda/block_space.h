@@ -17,7 +17,7 @@ namespace lathe::space {
 // Numbers of the knobs; -1: this program has no such knob.
 struct BlockKnobs {
   int v = -1, p0 = -1, p1 = -1, of_v = -1, of_p0 = -1, of_p1 = -1;
-  int chunk = -1, unroll = -1;
+  int chunk = -1, unroll = -1, pad = -1;
   int has_groups = -1, groups = -1, has_parts = -1, parts = -1;
   int weights = -1, input = -1, stages = -1, lanes = -1, taps = -1;
 };

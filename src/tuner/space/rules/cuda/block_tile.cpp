@@ -13,6 +13,25 @@ using ir::LoopKind;
 
 // Taps beyond so many are a loop.
 constexpr std::int64_t kMostTapsWritten = 16;
+constexpr int kCopyBytes = 16;
+
+// The first dimension that is read along this iterator; else the last.
+int dim_along(const ir::Read& read, int axis) {
+  const auto count = static_cast<int>(read.index.size());
+  int along = axis < 0 ? count - 1 : 0;
+  while (along + 1 < count && read.index[static_cast<std::size_t>(along)].coef_of(axis) == 0)
+    ++along;
+  return along;
+}
+
+// Elements that one copy along this dimension has: a vector where rows begin at multiples of it.
+std::int64_t lanes_of_copy(const ItemStage& stage, const ir::Read& read, int last) {
+  const ir::Affine& row = read.index[static_cast<std::size_t>(last)];
+  const auto& source = stage.view->tensors[static_cast<std::size_t>(read.tensor)];
+  const std::int64_t lanes = kCopyBytes / size_of(source.dtype);
+  const bool plain = row.terms.size() == 1 && row.terms[0].coef == 1 && row.offset == 0;
+  return plain && source.shape.back() % lanes == 0 ? lanes : 1;
+}
 
 class BlockBuilder : private CardBuilder {
  public:
@@ -197,9 +216,7 @@ class BlockBuilder : private CardBuilder {
     const std::string from = packed ? packed_ : tensor(read->tensor);
     const std::string name = tensor(read->tensor) + ".shared";
     const auto count = static_cast<int>(read->index.size());
-    int along = axis < 0 ? count - 1 : 0;
-    while (along + 1 < count && read->index[static_cast<std::size_t>(along)].coef_of(axis) == 0)
-      ++along;
+    const int along = dim_along(*read, axis);
     const int last = packed ? along : count - 1;
     const std::int64_t lanes = copy_lanes(read, last, packed);
     const auto order = [&](int innermost) {
@@ -210,6 +227,8 @@ class BlockBuilder : private CardBuilder {
     };
     Layout copied = order(last), kept = order(along);
     const bool of_vectors = axis == of_.axes.vector && last == along;
+    const bool padded = sizes_.has_pad && read == of_.axes.input;
+    if (padded) kept.push_back({along, pitch_of(read->index.back())});
     if (of_vectors) add_vectors(kept, along);
     else kept.push_back({along, std::int64_t{1}});
     if (packed) {
@@ -222,7 +241,7 @@ class BlockBuilder : private CardBuilder {
                           copied, summing()};
     cache.stages = sizes_.stages;
     step(cache);
-    if (last != along || of_vectors)
+    if (last != along || of_vectors || padded)
       step(schedule::Layout{name, kept, last != along ? kRowPad : 0});
     Names turns;
     for (std::size_t i = 0; i + (lanes > 1 ? 1 : 0) < copied.size(); ++i)
@@ -234,14 +253,25 @@ class BlockBuilder : private CardBuilder {
     kind(fused(turns, name + ".all"), LoopKind::kItems);
     if (lanes > 1) kind(fmt::format("{}.d{}", name, copied.size() - 1), LoopKind::kVectorized);
   }
-  // Elements that one copy has: a vector where rows begin at multiples of it.
+  // Elements that one copy has.
   std::int64_t copy_lanes(const ir::Read* read, int last, bool packed) const {
-    if (packed) return width_;
-    const ir::Affine& row = read->index[static_cast<std::size_t>(last)];
-    const auto& source = of_.view->tensors[static_cast<std::size_t>(read->tensor)];
-    const std::int64_t lanes = kCopyBytes / size_of(source.dtype);
-    const bool plain = row.terms.size() == 1 && row.terms[0].coef == 1 && row.offset == 0;
-    return plain && source.shape.back() % lanes == 0 ? lanes : 1;
+    return packed ? width_ : lanes_of_copy(of_, *read, last);
+  }
+  // Of the input, a block's elements along a row, and those between rows.
+  ir::SizeId pitch_of(const ir::Affine& row) {
+    ir::SizeId length = number(1);
+    for (const ir::AffineTerm& term : row.terms) {
+      const ir::SizeId more = nest_.sizes.add(reach(term.iter), number(-1));
+      length = nest_.sizes.add(length, times(number(std::abs(term.coef)), more));
+    }
+    return nest_.sizes.add(length, sizes_.pad);
+  }
+  // Iterations of a block's tile, without its chunk.
+  ir::SizeId reach(int iter) {
+    const ir::SizeId all = number(of_.extent(iter));
+    if (iter == of_.pixel(0)) return nest_.sizes.min(times(sizes_.p0, sizes_.of_p0), all);
+    if (iter == of_.pixel(1)) return nest_.sizes.min(times(sizes_.p1, sizes_.of_p1), all);
+    return std::ranges::find(of_.axes.taps, iter) == of_.axes.taps.end() ? number(1) : all;
   }
 
   void write_out_tile() {
@@ -262,7 +292,6 @@ class BlockBuilder : private CardBuilder {
   }
 
   static constexpr std::int64_t kRowPad = 4;
-  static constexpr int kCopyBytes = 16;
 
   const BlockSizes& sizes_;
   std::string packed_, summing_;
@@ -271,6 +300,16 @@ class BlockBuilder : private CardBuilder {
 };
 
 }  // namespace
+
+int dim_along_pixels(const ItemStage& stage) {
+  return dim_along(*stage.axes.input, stage.pixel(0));
+}
+
+bool may_pad_rows(const ItemStage& stage) {
+  const ir::Read& input = *stage.axes.input;
+  const int last = static_cast<int>(input.index.size()) - 1;
+  return dim_along_pixels(stage) == last && lanes_of_copy(stage, input, last) == 1;
+}
 
 bool is_for_blocks(const ItemStage& stage) {
   const Axes& axes = stage.axes;
