@@ -132,6 +132,8 @@ class BlockBoxFinder {
     out.near = tiles(main_.axes.vector, tile_v_);
     out.far = s_.mul(tiles(main_.pixel(0), tile_p0_), tiles(main_.pixel(1), tile_p1_));
     for (const int b : main_.axes.batch) out.far = s_.mul(out.far, s_.constant(main_.extent(b)));
+    out.beside = s_.add(s_.mul(beside(*main_.axes.weights), is_first(at.weights)),
+                        s_.mul(beside(*main_.axes.input), is_first(at.input)));
     return out;
   }
 
@@ -165,6 +167,22 @@ class BlockBoxFinder {
       extent = s_.add(extent, s_.mul(s_.constant(std::abs(term.coef)),
                                      s_.add(reach(term.iter), s_.constant(-1))));
     return extent;
+  }
+  // Of an operand that is copied in vectors, where it is not packed.
+  ir::SizeId beside(const ir::Read& read) {
+    const auto& source = main_.view->tensors[static_cast<std::size_t>(read.tensor)];
+    const auto last = static_cast<int>(read.index.size()) - 1;
+    const std::int64_t lanes = lanes_of_copy(main_, read, last);
+    if (source.constant || lanes == 1) return s_.constant(0);
+    const int iter = read.index.back().terms[0].iter;
+    const auto after = [&](ir::SizeId length) {
+      const ir::SizeId whole =
+          s_.mul(s_.ceildiv(length, s_.constant(lanes)), s_.constant(lanes));
+      return s_.add(whole, s_.mul(s_.constant(-1), length));
+    };
+    const ir::SizeId all = s_.constant(main_.extent(iter));
+    if (iter != main_.axes.reduce) return after(reach(iter));
+    return s_.add(after(reach(iter)), after(s_.ceildiv(all, parts_)));
   }
   // Rows are whole vectors; those along `axis` have gaps where they are not as they lie.
   ir::SizeId bytes_of(const ir::Read* read, int axis) {
@@ -216,6 +234,7 @@ void limit_blocks(const BlockRule& rule, Flavour flavour, Derived& derived) {
   if (wide) return;
   demand("a chunk and its parts are more than the sum has", boxes.terms,
          rounded_up(rule.main.extent(rule.main.axes.reduce)));
+  demand("copies are no whole vectors", boxes.beside, 0);
   const ir::SizeId warps = s.ceildiv(boxes.threads, s.constant(kWarp));
   demand("threads are no whole warps",
          s.add(s.mul(warps, s.constant(kWarp)), s.mul(boxes.threads, s.constant(-1))), 0);

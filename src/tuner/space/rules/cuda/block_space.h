@@ -42,6 +42,8 @@ struct BlockBoxes {
   ir::SizeId shared;          // bytes of shared memory
   ir::SizeId terms;           // of the sum that blocks and groups share, a chunk each
   ir::SizeId far, near;       // blocks along x, and along y
+  // Elements by which tiles, or parts of the sum, begin beside the vectors that copies have.
+  ir::SizeId beside;
 };
 BlockBoxes boxes_of(const BlockRule& rule, ir::Sizes& sizes);
 

@@ -24,15 +24,6 @@ int dim_along(const ir::Read& read, int axis) {
   return along;
 }
 
-// Elements that one copy along this dimension has: a vector where rows begin at multiples of it.
-std::int64_t lanes_of_copy(const ItemStage& stage, const ir::Read& read, int last) {
-  const ir::Affine& row = read.index[static_cast<std::size_t>(last)];
-  const auto& source = stage.view->tensors[static_cast<std::size_t>(read.tensor)];
-  const std::int64_t lanes = kCopyBytes / size_of(source.dtype);
-  const bool plain = row.terms.size() == 1 && row.terms[0].coef == 1 && row.offset == 0;
-  return plain && source.shape.back() % lanes == 0 ? lanes : 1;
-}
-
 class BlockBuilder : private CardBuilder {
  public:
   BlockBuilder(const ItemStage& stage, const BlockSizes& sizes, ir::Nest& nest,
@@ -300,6 +291,16 @@ class BlockBuilder : private CardBuilder {
 };
 
 }  // namespace
+
+std::int64_t lanes_of_copy(const ItemStage& stage, const ir::Read& read, int dim) {
+  const ir::Affine& row = read.index[static_cast<std::size_t>(dim)];
+  const auto& source = stage.view->tensors[static_cast<std::size_t>(read.tensor)];
+  const std::int64_t lanes = kCopyBytes / size_of(source.dtype);
+  const bool plain = row.terms.size() == 1 && row.terms[0].coef == 1 && row.offset == 0 &&
+                     std::ranges::find(stage.axes.batch, row.terms[0].iter) ==
+                         stage.axes.batch.end();
+  return plain && source.shape.back() % lanes == 0 ? lanes : 1;
+}
 
 int dim_along_pixels(const ItemStage& stage) {
   return dim_along(*stage.axes.input, stage.pixel(0));

@@ -49,6 +49,9 @@ bool is_for_blocks(const ItemStage& stage);
 // that a tile is for. None if there is none.
 std::vector<Axes> axes_of_blocks(const te::Workload& view, int stage);
 
+// Elements that one copy along this dimension has: a vector where rows begin at multiples of it,
+// and blocks need more than one element of a row.
+std::int64_t lanes_of_copy(const ItemStage& stage, const ir::Read& read, int dim);
 // The dimension of what the input is read from along which its elements lie in shared memory.
 int dim_along_pixels(const ItemStage& stage);
 // True if elements of the input are copied one by one, in the order in which they lie: then its
