@@ -63,7 +63,8 @@ TEST(CudaSpace, LongSumsThatThreadsShare) {
 
 const std::string kPermutes[] = {"X: f32[37,41]; Y[i,j] = X[j,i]", "X: f32[64,32]; Y[i,j] = X[j,i]",
                                  "X: f32[5,7,12]; Y[c,b,a] = X[a,b,c] + 1",
-                                 "X: f32[3,4,5,6]; Y[d,c,b,a] = X[a,b,c,d]"};
+                                 "X: f32[3,4,5,6]; Y[d,c,b,a] = X[a,b,c,d]",
+                                 "X: f32[8,13]; Y[j:11,i:11] = X[i,j+2 else 0]"};
 
 TEST(CudaSpace, PermutesThroughSharedMemory) {
   for (const std::string& text : kPermutes)
