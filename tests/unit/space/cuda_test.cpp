@@ -22,7 +22,9 @@ const std::string kProducts[] = {
     "A: f32[3,5,7]; B: f32[3,7,11]; C[b,i,j] = sum(k) A[b,i,k] * B[b,k,j]",
     "A: f32[29,16]; const W: f32[31,16]; b: f32[31]; C[i,j] = sum(k) A[i,k] * W[j,k];"
     " D[i,j] = relu(C[i,j] + b[j])",
-    "A: f32[6,5,7]; B: f32[7,8,9]; C[a,b,c,e] = sum(d) A[a,b,d] * B[d,c,e]"};
+    "A: f32[6,5,7]; B: f32[7,8,9]; C[a,b,c,e] = sum(d) A[a,b,d] * B[d,c,e]",
+    "A: f32[5,12]; const B: f32[17,12]; const D: f32[12,9];"
+    " C[i,j] = sum(k) A[i,k] * B[j,k]; E[i,j] = sum(k) A[i,k] * D[k,j]"};
 const std::string kConvolutions[] = {
     "X: f32[2,5,9,11]; const W: f32[13,5,3,3]; Y[n:2,o:13,y:9,x:11] = "
     "sum(c,r,s) X[n,c,y+r-1,x+s-1 else 0] * W[o,c,r,s]; Z[n,o,y,x] = max(Y[n,o,y,x], 0)",

@@ -1,6 +1,8 @@
 #include "tuner/space/rules/cuda/block_tile.h"
 
 #include <algorithm>
+#include <tuple>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -75,7 +77,7 @@ class BlockBuilder : private CardBuilder {
       if (d != along) layout.push_back({d, std::int64_t{1}});
     const std::size_t far_dims = layout.size();
     add_vectors(layout, along);
-    packed_ = tensor(read->tensor) + ".pack";
+    packed_ = free_name(tensor(read->tensor) + ".pack");
     step(schedule::Cache{tensor(read->tensor), packed_, "", ir::Scope::kMemory,
                          in_loop_order(layout), name_});
     step(schedule::Layout{packed_, layout});
@@ -84,6 +86,10 @@ class BlockBuilder : private CardBuilder {
       (i < far_dims ? far : near).push_back(fmt::format("{}.d{}", packed_, i));
     kind(fused(far, packed_ + ".far"), LoopKind::kBlockX);
     kind(fused(near, packed_ + ".near"), LoopKind::kThreadX);
+  }
+  // Another stage may have a copy of the same tensor.
+  std::string free_name(const std::string& name) const {
+    return nest_.find_buffer(name) < 0 ? name : name + "@" + name_;
   }
   bool is_constant(const ir::Read* read) const {
     return of_.view->tensors[static_cast<std::size_t>(read->tensor)].constant;
@@ -166,7 +172,9 @@ class BlockBuilder : private CardBuilder {
   // Adds up the parts of the block's results: all threads of the block where these were computed
   // take turns, or a kernel of its own does it.
   void add_up(const std::string& block, const std::string& at) {
-    if (!at.empty()) step(schedule::ReverseComputeAt{block, at});
+    const auto as_computed = std::pair(vector_dim_, width_);
+    if (at.empty()) store_along_last();
+    else step(schedule::ReverseComputeAt{block, at});
     Names loops = loops_of(block, at);
     const std::string parts = loops.back();
     loops.pop_back();
@@ -182,6 +190,16 @@ class BlockBuilder : private CardBuilder {
     kind(parts, LoopKind::kUnrolled);
     if (block == name_) place_maps(turn, !lane.empty());
     if (!at.empty()) kind(turn, LoopKind::kItems);
+    std::tie(vector_dim_, width_) = as_computed;
+  }
+  // In vectors of 16 bytes along the dimension in which results lie side by side, where rows begin
+  // at multiples of these.
+  void store_along_last() {
+    const auto& result = of_.view->tensors[static_cast<std::size_t>(stage_.tensor)];
+    const std::int64_t lanes = kCopyBytes / size_of(result.dtype);
+    if (stores_vectors() || result.shape.back() % lanes != 0) return;
+    vector_dim_ = static_cast<int>(dims_) - 1;
+    width_ = lanes;
   }
 
   void bind_loops() {
@@ -205,7 +223,7 @@ class BlockBuilder : private CardBuilder {
     if (staging == Staging::kCache) return;
     const bool packed = read == of_.axes.weights && !packed_.empty();
     const std::string from = packed ? packed_ : tensor(read->tensor);
-    const std::string name = tensor(read->tensor) + ".shared";
+    const std::string name = free_name(tensor(read->tensor) + ".shared");
     const auto count = static_cast<int>(read->index.size());
     const int along = dim_along(*read, axis);
     const int last = packed ? along : count - 1;
