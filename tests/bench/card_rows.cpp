@@ -2,10 +2,10 @@
 // input a line with the name, and of the default program for cards of that architecture:
 // milliseconds of the processor from flat program to PTX; kernels; the most registers of a thread;
 // bytes of spills; loads from memory of the card in the PTX, of 16 bytes and of less; "-", or the
-// tensors that are read by less than 16 bytes where 16 are possible. With FLOPS, programs of at most so many operations are executed by this processor, and some elements
-// compared: the last word is "right", "left" for larger ones, or else what is wrong. With
-// CONFIGURATIONS, as many lines of random configurations of its default space follow; what is wrong
-// with one is its whole line.
+// tensors that are read by less than 16 bytes where 16 are possible. With FLOPS, programs of at
+// most so many operations are executed by this processor, and some elements compared: the last word
+// is "right", "left" for larger ones, or else what is wrong. With CONFIGURATIONS, as many lines of
+// random configurations of its default space follow; what is wrong with one is its whole line.
 #include <algorithm>
 #include <cstdlib>
 #include <iostream>
@@ -43,9 +43,9 @@ Result<std::string> line_of(const space::Space& space, const space::Config& conf
   }
   const auto [wide, narrow] = loads(made.image.ptx);
   const auto beside = testing::narrow_reads(made.program);
-  std::string out = fmt::format("{:.1f} {} {} {} {} {} {}", made.milliseconds, kernels.size(),
-                                registers, spilled, wide, narrow,
-                                beside.empty() ? "-" : fmt::format("{}", fmt::join(beside, ",")));
+  std::string out =
+      fmt::format("{:.1f} {} {} {} {} {} {}", made.milliseconds, kernels.size(), registers, spilled,
+                  wide, narrow, beside.empty() ? "-" : fmt::format("{}", fmt::join(beside, ",")));
   if (most_flops == 0) return out;
   if (te::flops(made.workload) > most_flops) return out + " left";
   return out + " " + LATHE_TRY(testing::compared(made, target));

@@ -46,9 +46,9 @@ class Writer {
     const std::int64_t i = size(33), j = size(33), b = coin() ? 1 : up_to(3);
     const std::int64_t k = std::min(size(40), std::max<std::int64_t>(1, kMostIterations / i / j));
     const bool turned_a = coin(), turned_b = coin();
-    std::string out = fmt::format("A: f32[{},{},{}]; {}B: f32[{},{},{}]; ", b, turned_a ? k : i,
-                                  turned_a ? i : k, coin() ? "const " : "", b, turned_b ? j : k,
-                                  turned_b ? k : j);
+    std::string out =
+        fmt::format("A: f32[{},{},{}]; {}B: f32[{},{},{}]; ", b, turned_a ? k : i, turned_a ? i : k,
+                    coin() ? "const " : "", b, turned_b ? j : k, turned_b ? k : j);
     out += fmt::format("C[b,i,j] = sum(k) A[b,{}] * B[b,{}]", turned_a ? "k,i" : "i,k",
                        turned_b ? "j,k" : "k,j");
     return out + (coin() ? "; D[b,i,j] = max(C[b,i,j], 0)" : "");
@@ -77,8 +77,9 @@ class Writer {
       case 1: return input + fmt::format("S[a,b] = {}(c) X[a,b,c]; Y[a,b] = S[a,b] * 2", op);
       case 2: return input + fmt::format("S[b] = {}(a,c) X[a,b,c]", op);
       default:
-        return input + "E[a,b,c] = exp(X[a,b,c] - (max(k) X[a,b,k]));"
-                       " Y[a,b,c] = E[a,b,c] / (sum(k) E[a,b,k])";
+        return input +
+               "E[a,b,c] = exp(X[a,b,c] - (max(k) X[a,b,k]));"
+               " Y[a,b,c] = E[a,b,c] / (sum(k) E[a,b,k])";
     }
   }
 

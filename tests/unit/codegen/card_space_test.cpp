@@ -130,9 +130,8 @@ TEST(RandomCards, ComputeTheirPrograms) {
   for (std::uint64_t seed = 1; seed <= rounds && !HasFailure(); ++seed) {
     const test::RandomCard made = test::random_card(seed);
     const Program program(made.workload);
-    const auto space =
-        space::derive_space(made.workload, made.target,
-                            made.wide ? space::Flavour::kWide : space::Flavour::kDefault);
+    const auto space = space::derive_space(
+        made.workload, made.target, made.wide ? space::Flavour::kWide : space::Flavour::kDefault);
     ASSERT_TRUE(space) << space.error().text();
     Rng rng(seed);
     for (std::uint64_t i = 0; i < kEach; ++i) {

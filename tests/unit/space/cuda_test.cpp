@@ -39,12 +39,14 @@ const std::string kConvolutions[] = {
 
 TEST(CudaSpace, ProductsThroughSharedMemory) {
   for (const std::string& text : kProducts)
-    for (const Flavour flavour : kFlavours) check_space(parsed(text), card_of_architecture(80), flavour, 8, 3);
+    for (const Flavour flavour : kFlavours)
+      check_space(parsed(text), card_of_architecture(80), flavour, 8, 3);
 }
 
 TEST(CudaSpace, ConvolutionsThroughSharedMemory) {
   for (const std::string& text : kConvolutions)
-    for (const Flavour flavour : kFlavours) check_space(parsed(text), card_of_architecture(75), flavour, 8, 5);
+    for (const Flavour flavour : kFlavours)
+      check_space(parsed(text), card_of_architecture(75), flavour, 8, 5);
 }
 
 const std::string kSums[] = {
@@ -60,7 +62,8 @@ const std::string kSums[] = {
 
 TEST(CudaSpace, LongSumsThatThreadsShare) {
   for (const std::string& text : kSums)
-    for (const Flavour flavour : kFlavours) check_space(parsed(text), card_of_architecture(80), flavour, 12, 7);
+    for (const Flavour flavour : kFlavours)
+      check_space(parsed(text), card_of_architecture(80), flavour, 12, 7);
 }
 
 const std::string kPermutes[] = {"X: f32[37,41]; Y[i,j] = X[j,i]", "X: f32[64,32]; Y[i,j] = X[j,i]",
@@ -70,7 +73,8 @@ const std::string kPermutes[] = {"X: f32[37,41]; Y[i,j] = X[j,i]", "X: f32[64,32
 
 TEST(CudaSpace, PermutesThroughSharedMemory) {
   for (const std::string& text : kPermutes)
-    for (const Flavour flavour : kFlavours) check_space(parsed(text), card_of_architecture(80), flavour, 12, 9);
+    for (const Flavour flavour : kFlavours)
+      check_space(parsed(text), card_of_architecture(80), flavour, 12, 9);
 }
 
 TEST(CudaSpace, OperatorsOfAwkwardShapes) {

@@ -222,7 +222,8 @@ flat::Expr BlockEmitter::place_or_another(const Instance& at, BufferId buffer,
   for (ir::Affine& row : there)
     if (place_.affine_lin(*at.plan, row.terms, row.offset).lane == 0) row = ir::Affine::constant(0);
   const Address other = address(at, buffer, there);
-  // Lanes beyond a tail would leave the buffer, and so would those that a condition on a grid is for.
+  // Lanes beyond a tail would leave the buffer, and so would those that a condition on a grid is
+  // for.
   if ((where.inside || plan_.grids) && !other.inside) return nullptr;
   const auto* a = std::get_if<flat::Ramp>(&where.index->value);
   const auto* b = std::get_if<flat::Ramp>(&other.index->value);

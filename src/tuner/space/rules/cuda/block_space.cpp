@@ -176,8 +176,7 @@ class BlockBoxFinder {
     if (source.constant || lanes == 1) return s_.constant(0);
     const int iter = read.index.back().terms[0].iter;
     const auto after = [&](ir::SizeId length) {
-      const ir::SizeId whole =
-          s_.mul(s_.ceildiv(length, s_.constant(lanes)), s_.constant(lanes));
+      const ir::SizeId whole = s_.mul(s_.ceildiv(length, s_.constant(lanes)), s_.constant(lanes));
       return s_.add(whole, s_.mul(s_.constant(-1), length));
     };
     const ir::SizeId all = s_.constant(main_.extent(iter));

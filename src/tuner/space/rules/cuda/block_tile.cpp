@@ -314,9 +314,9 @@ std::int64_t lanes_of_copy(const ItemStage& stage, const ir::Read& read, int dim
   const ir::Affine& row = read.index[static_cast<std::size_t>(dim)];
   const auto& source = stage.view->tensors[static_cast<std::size_t>(read.tensor)];
   const std::int64_t lanes = kCopyBytes / size_of(source.dtype);
-  const bool plain = row.terms.size() == 1 && row.terms[0].coef == 1 && row.offset == 0 &&
-                     std::ranges::find(stage.axes.batch, row.terms[0].iter) ==
-                         stage.axes.batch.end();
+  const bool plain =
+      row.terms.size() == 1 && row.terms[0].coef == 1 && row.offset == 0 &&
+      std::ranges::find(stage.axes.batch, row.terms[0].iter) == stage.axes.batch.end();
   return plain && source.shape.back() % lanes == 0 ? lanes : 1;
 }
 
