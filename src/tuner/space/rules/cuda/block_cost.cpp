@@ -38,6 +38,7 @@ BlockTiling BlockModel::tiling_of(std::span<const std::int64_t> values) const {
   if (value(at.has_parts) != 0) t.parts = value(at.parts);
   t.lanes = static_cast<LaneOrder>(value(at.lanes));
   t.stages = static_cast<int>(value(at.stages)) + 1;
+  if (at.pad >= 0) t.pad = value(at.pad);
   t.conflicts = conflicts_of(t);
   return t;
 }
@@ -127,7 +128,7 @@ double BlockModel::cycles_of_read(const BlockTiling& t) const {
 }
 
 // Of a warp's load of one element along pixels: the most addresses that fall into one bank of
-// shared memory, where rows follow each other without gaps.
+// shared memory, with so many elements between rows.
 double BlockModel::conflicts_of(const BlockTiling& t) const {
   constexpr int kBanks = 32;
   const ir::Affine* rows[2] = {row_of(main_.pixel(0)), row_of(main_.pixel(1))};
@@ -136,7 +137,8 @@ double BlockModel::conflicts_of(const BlockTiling& t) const {
   const auto coef = [&](std::size_t which) {
     return rows[which] == nullptr ? 0 : std::abs(rows[which]->coef_of(main_.pixel(which)));
   };
-  const auto pitch = static_cast<std::int64_t>(last ? extent_of(t, *rows[0], false) : 1);
+  const std::int64_t pitch =
+      last ? static_cast<std::int64_t>(extent_of(t, *rows[0], false)) + t.pad : 1;
   std::array<std::int64_t, kBanks> seen{};
   std::array<int, kBanks> in_bank{};
   int most = 1;

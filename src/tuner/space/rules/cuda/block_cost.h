@@ -15,6 +15,7 @@ struct BlockTiling {
   std::int64_t groups = 1, parts = 1, chunk = 1;
   LaneOrder lanes = LaneOrder::kPixels;
   int stages = 2;
+  std::int64_t pad = 0;
   double conflicts = 1;  // of a warp's load along pixels, in accesses to one bank
   double cycles = 0;
 };
