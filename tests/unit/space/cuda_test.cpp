@@ -72,6 +72,58 @@ TEST(CudaSpace, LongSumsThatThreadsShare) {
     for (const Flavour flavour : kFlavours) check_space(parsed(text), card(80), flavour, 12, 7);
 }
 
+const std::string kRows[] = {
+    "X: f32[6,40]; E[i,j] = exp(X[i,j] - (max(k) X[i,k])); Y[i,j] = E[i,j] / (sum(k) E[i,k])",
+    "X: f32[7,333]; E[i,j] = exp(X[i,j] - (max(k) X[i,k])); Y[i,j] = E[i,j] / (sum(k) E[i,k])",
+    "X: f32[1,1000]; E[i,j] = exp(X[i,j] - (max(k) X[i,k])); Y[i,j] = E[i,j] / (sum(k) E[i,k])",
+    "X: f32[37,16]; E[i,j] = exp(X[i,j] - (max(k) X[i,k])); Y[i,j] = E[i,j] / (sum(k) E[i,k])",
+    "X: f32[5,97]; D[i,j] = X[i,j] - (max(k) X[i,k]); Y[i,j] = D[i,j] - log(sum(k) exp(D[i,k]))",
+    "X: f32[3,2,200]; g: f32[200]; b: f32[200]; M[a,i] = (sum(k) X[a,i,k]) / 200; "
+    "V[a,i] = (sum(k) (X[a,i,k] - M[a,i]) * (X[a,i,k] - M[a,i])) / 200; "
+    "Y[a,i,j] = (X[a,i,j] - M[a,i]) * rsqrt(V[a,i] + 1e-5) * g[j] + b[j]",
+    "X: f32[9,132]; g: f32[132]; Y[i,j] = X[i,j] * rsqrt((sum(k) X[i,k] * X[i,k]) / 132 + 1e-6) * "
+    "g[j]",
+    "X: f32[3,4,5,8]; a: f32[3,4]; M[g] = (sum(c,y,x) X[g,c,y,x]) / 160; "
+    "V[g] = (sum(c,y,x) (X[g,c,y,x] - M[g]) * (X[g,c,y,x] - M[g])) / 160; "
+    "Y[g,c,y,x] = (X[g,c,y,x] - M[g]) * rsqrt(V[g] + 1e-5) * a[g,c]",
+    "X: f32[11,260]; m[i] = max(k) X[i,k]; Y[i] = m[i] + log(sum(k) exp(X[i,k] - m[i]))",
+    "X: f32[13,70]; m[i] = max(k) X[i,k]; Y[i] = min(k) select(X[i,k] == m[i], k, 70)",
+    "X: f16[6,72]; E: f32[6,72]; Y: f16[6,72]; E[i,j] = exp(X[i,j] - (max(k) X[i,k])); "
+    "Y[i,j] = E[i,j] / (sum(k) E[i,k])",
+    "X: f64[5,34]; E[i,j] = exp(X[i,j] - (max(k) X[i,k])); Y[i,j] = E[i,j] / (sum(k) E[i,k])"};
+
+TEST(CudaSpace, RowsThroughAllTheirStages) {
+  for (const std::string& text : kRows)
+    for (const Flavour flavour : kFlavours) check_space(parsed(text), card(80), flavour, 16, 11);
+}
+
+const std::string kWindows[] = {
+    "X: f32[5,13,16]; W: f32[5,3,3]; Y[c,y:13,x:16] = "
+    "sum(r,s) X[c,y+r-1,x+s-1 else 0] * W[c,r,s]",
+    "X: f32[3,15,14]; W: f32[3,3,3]; Y[c,y:8,x:7] = sum(r,s) X[c,2*y+r-1,2*x+s-1 else 0] * "
+    "W[c,r,s]",
+    "X: f32[7,9,11]; W: f32[7,5,5]; Y[c,y:9,x:11] = sum(r,s) X[c,y+r-2,x+s-2 else 0] * W[c,r,s]; "
+    "Z[c,y,x] = max(Y[c,y,x], 0)",
+    "X: f32[4,12,20]; Y[c,y:6,x:10] = max(r:3,s:3) X[c,2*y+r-1,2*x+s-1 else -inf]",
+    "X: f32[3,8,12]; Y[c,y,x] = (sum(r:2,s:2) X[c,2*y+r,2*x+s]) * 0.25",
+    "X: f32[9,10,8]; W: f32[3,3,8]; Y[y:7,x:8,c] = sum(r,s) X[y+r,x+s,c] * W[r,s,c]",
+    "X: f16[2,7,24]; Y: f16[2,5,22]; Y[c,y:5,x:22] = max(r:3,s:3) X[c,y+r,x+s]",
+    "X: f32[41]; Y[x:37] = sum(s:5) X[x+s]"};
+const std::string kMaps[] = {
+    "A: f32[7,64]; B: f32[7,64]; Y[i,j] = relu(A[i,j] + B[i,j])",
+    "X: f32[5,37]; b: f32[37]; Y[i,j] = 0.5 * (X[i,j] + b[j]) * (1 + erf((X[i,j] + b[j]) * 0.7))",
+    "X: f32[6,5,12]; a: f32[6]; Y[c,y,x] = X[c,y,x] * a[c]",
+    "X: f32[97]; Y[i] = exp(X[i])",
+    "a: f32[20]; b: f32[23]; Y[i,j] = a[i] * b[j]",
+    "X: f64[3,10]; Y[i,j] = X[i,j] + 1"};
+
+TEST(CudaSpace, WindowsAndMaps) {
+  for (const std::string& text : kWindows)
+    for (const Flavour flavour : kFlavours) check_space(parsed(text), card(80), flavour, 12, 13);
+  for (const std::string& text : kMaps)
+    for (const Flavour flavour : kFlavours) check_space(parsed(text), card(80), flavour, 8, 15);
+}
+
 const std::string kPermutes[] = {"X: f32[37,41]; Y[i,j] = X[j,i]", "X: f32[64,32]; Y[i,j] = X[j,i]",
                                  "X: f32[5,7,12]; Y[c,b,a] = X[a,b,c] + 1",
                                  "X: f32[3,4,5,6]; Y[d,c,b,a] = X[a,b,c,d]"};

@@ -10,6 +10,10 @@ namespace lathe::lower {
 
 // Items along x are the lanes of a warp: so many, whether all have a part or not.
 void Emitter::fill_warps(flat::Grid& grid) {
+  if (!plan_.grids->exchanges)
+    refuse(ErrorKind::kUnsupported,
+           "the items of a warp would exchange parts of a sum in registers, which this target has "
+           "not: keep them in the memory of the group");
   flat::Axis& axis = grid.items[0];
   if (axis.count > flat::kWarpItems)
     refuse(ErrorKind::kIllegalSchedule,
