@@ -32,6 +32,14 @@ flat::Expr in_bounds(const Lin& lin, std::int64_t low, std::int64_t high, Range 
   return test ? test : flat::imm(1, {Dtype::kBool, value->type.lanes});
 }
 
+// True if all lanes are inside of the bounds, or none is: both end where vectors do.
+bool same_for_lanes(const Lin& lin, std::int64_t low, std::int64_t high, int lanes) {
+  const std::int64_t vector = lin.lane * lanes;
+  return lin.lane > 0 && lin.c % vector == 0 && low % vector == 0 && high % vector == 0 &&
+         std::ranges::all_of(lin.terms,
+                             [&](const Lin::Term& term) { return term.coef % vector == 0; });
+}
+
 }  // namespace
 
 flat::BinaryOp BlockEmitter::operation_of(const ir::Block& block) {
@@ -44,8 +52,10 @@ flat::Expr BlockEmitter::stored_lanes(const Instance& at) {
 }
 
 flat::Expr BlockEmitter::condition_of(const BlockPlan& plan, const Constraint& c, int lanes) const {
-  return in_bounds(place_.affine_lin(plan, c.terms, c.offset), c.low, c.high,
-                   place_.constraint_range(plan, c), lanes);
+  Lin lin = place_.affine_lin(plan, c.terms, c.offset);
+  // Where masks are branches, one is better than one for each lane.
+  if (plan_.grids && same_for_lanes(lin, c.low, c.high, lanes)) lin.lane = 0;
+  return in_bounds(lin, c.low, c.high, place_.constraint_range(plan, c), lanes);
 }
 
 bool BlockEmitter::prepare_instance(Instance& at) const {

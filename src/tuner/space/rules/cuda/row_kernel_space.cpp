@@ -92,16 +92,16 @@ std::vector<std::string> kept_labels(const RowKernelRule& rule) {
   return out;
 }
 
-void list_row_knobs(RowKernelRule& rule) {
+void list_row_knobs(RowKernelRule& rule, Flavour flavour) {
   KnobList list(rule.knobs);
   const std::int64_t length = rule.stages.length();
   rule.at.lanes = list.choice("row.lanes", labels_of({kLanesOfWarp, 1}));
   rule.at.warps = list.choice(
       "row.warps",
       labels_of(up_to({1, 2, 4, 8, 16, 32}, std::max<std::int64_t>(1, length / kLanesOfWarp))));
-  Values widths = {1, 2, 4, 8};
-  std::erase_if(widths, [&](std::int64_t width) { return rule.stages.width < width; });
-  std::ranges::reverse(widths);
+  Values widths;
+  for (std::int64_t width = rule.stages.width; width > 0; width /= 2) widths.push_back(width);
+  if (flavour == Flavour::kDefault) widths.resize(1);
   rule.at.width = list.choice("width", labels_of(widths));
   rule.at.kept = list.choice("row.kept", kept_labels(rule));
   rule.at.rows = list.size("block.rows", up_to({1, 2, 4, 8, 16, 32, 64, 128, 256},
@@ -261,7 +261,7 @@ class RowChooser {
 };
 
 // Not every program can do without elements that are kept.
-void leave_out_ways(RowKernelRule& rule) {
+void leave_out_ways(RowKernelRule& rule, Flavour flavour) {
   std::vector<KeptRow> possible;
   for (std::size_t w = 0; w < rule.ways.size(); ++w) {
     Values values = first_values(rule.knobs);
@@ -270,7 +270,7 @@ void leave_out_ways(RowKernelRule& rule) {
   }
   rule.ways = std::move(possible);
   rule.knobs.clear();
-  if (!rule.ways.empty()) list_row_knobs(rule);
+  if (!rule.ways.empty()) list_row_knobs(rule, flavour);
 }
 
 constexpr Meaning kRowKernelMeanings[] = {
@@ -294,8 +294,8 @@ std::optional<Derived> derive_row_kernels(const std::shared_ptr<const Prepared>&
       RowKernelRule{prepared, std::move(*stages), context.target, {}, {}, {}});
   for (const KeptRow way : {KeptRow::kRegisters, KeptRow::kShared, KeptRow::kMemory})
     if (way != KeptRow::kShared || !rule->stages.inputs.empty()) rule->ways.push_back(way);
-  list_row_knobs(*rule);
-  leave_out_ways(*rule);
+  list_row_knobs(*rule, context.flavour);
+  leave_out_ways(*rule, context.flavour);
   if (rule->ways.empty()) return {};
   Derived derived;
   derived.knobs = rule->knobs;

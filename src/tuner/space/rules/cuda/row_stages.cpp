@@ -73,7 +73,8 @@ class RowFinder {
   std::optional<RowStages> find() {
     const bool fits = std::ranges::all_of(view_.stages, [&](const te::Stage& stage) {
       return !view_.tensors[static_cast<std::size_t>(stage.tensor)].constant &&
-             writes_plainly(view_, stage) && !has_reuse(stage);
+             writes_plainly(view_, stage) &&
+             (stage.reduce == ir::ReduceOp::kNone || !has_reuse(stage));
     });
     if (!fits || view_.stages.size() < 2 || !axes_.join_all() || !sort_axes()) return {};
     out_.view = &view_;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <numeric>
 
 #include "tuner/space/rules/cuda/block_cost.h"
 #include "tuner/space/rules/cuda/card_limits.h"
@@ -71,7 +72,8 @@ struct WindowRule {
   }
 };
 
-// Widths of vectors of 16 bytes at most, of the widest type; first those of which rows are whole.
+// Widths of vectors of 16 bytes at most, of the widest type. In the default space rows are whole
+// vectors, and maps have the widest ones.
 std::vector<std::string> widths_of(const WindowRule& rule, Flavour flavour) {
   std::int64_t bytes = size_of(rule.main.get().body->dtype);
   const te::Workload& view = *rule.main.view;
@@ -86,6 +88,7 @@ std::vector<std::string> widths_of(const WindowRule& rule, Flavour flavour) {
   for (std::int64_t width = kVectorOfWindow / bytes; width > 0; width /= 2)
     if (extent % width == 0 || (flavour == Flavour::kWide && width <= extent))
       out.push_back(std::to_string(width));
+  if (flavour == Flavour::kDefault && rule.axes.input == nullptr) out.resize(1);
   return out;
 }
 
@@ -198,25 +201,64 @@ class WindowModel {
                  tiles_p = tiles(rule_.axes.p, p * value(at.of_p)),
                  tiles_b = tiles(rule_.axes.b, value(at.of_b));
     work.blocks = tiles_v * tiles_p * tiles_b * far();
-    const double results = v * p;
-    const double loads = loaded(v, p, written);
-    const double bytes = static_cast<double>(
-        size_of(rule_.main.view->tensors[static_cast<std::size_t>(rule_.main.get().tensor)].dtype));
-    work.instructions = kTileInstructions + results * terms * body() + loads + results / width;
-    // Lanes of a warp that read single elements of vectors apart touch more lines.
-    const double apart = rule_.axes.input == nullptr ? 1 : width * step_of(rule_.axes.v);
-    work.shared_cycles = loads * std::min(8.0, std::max(1.0, apart)) + results;
-    work.chunks = shared ? 2 : 1;
+    const double results = v * p, loads = loaded(v, p, written);
+    const double of_row = std::min(kLanes, value(at.of_v)), bytes = element_bytes();
+    // Places that a warp's load or store touches of the first cache, 128 bytes each.
+    const double rows = std::ceil(kLanes / of_row);
+    const auto lines = [&](double apart) { return rows * std::ceil(of_row * apart * bytes / 128); };
+    const double tile = block_bytes(v * value(at.of_v), p * value(at.of_p), value(at.of_b));
+    const double copied = shared ? tile / bytes / work.threads : 0;
+    work.instructions = kTileInstructions + results * terms * body() + loads + results / width +
+                        kCopyInstructions * copied;
+    const double apart = (sums() ? v : width) * step();
+    work.shared_cycles = shared ? copied + loads * bank_conflicts(apart) : loads * lines(apart);
+    work.shared_cycles += results / width * lines(sums() ? v : width);
+    work.chunks = shared ? 1.5 : 1;
     work.stages = 1;
-    work.staged =
-        bytes * work.threads * (results + (shared ? 1.1 : 1.4) * loads / kReused(loads, results));
-    work.registers = results + 28;
+    work.staged = tile + bytes * work.threads * results;
+    work.registers = kTileRegisters + results + std::min(loads, kLoadsAhead);
+    if (shared) work.shared = tile;
     return cycles_of(work, rule_.target);
   }
 
  private:
-  static constexpr double kTileInstructions = 60;
-  static double kReused(double loads, double results) { return std::max(1.0, loads / results / 2); }
+  static constexpr double kLanes = 32, kTileInstructions = 60, kCopyInstructions = 6,
+                          kTileRegisters = 28, kLoadsAhead = 36;
+
+  bool sums() const { return rule_.main.get().reduce != ir::ReduceOp::kNone; }
+  double element_bytes() const {
+    const int result = rule_.main.get().tensor;
+    return size_of(rule_.main.view->tensors[static_cast<std::size_t>(result)].dtype);
+  }
+  double step() const { return rule_.axes.input == nullptr ? 1 : step_of(rule_.axes.v); }
+  static double bank_conflicts(double apart) {
+    return static_cast<double>(std::gcd(static_cast<std::int64_t>(apart), std::int64_t{32}));
+  }
+  // Of what a block reads, by rows of whole sectors of 32 bytes, which may begin anywhere.
+  double block_bytes(double v, double p, double b) const {
+    constexpr double kSector = 32;
+    double all = 0;
+    for (const ir::Read* read : ir::reads_of(rule_.main.get().body)) {
+      double bytes = element_bytes();
+      for (const ir::Affine& row : read->index) {
+        double extent = 1;
+        for (const ir::AffineTerm& term : row.terms)
+          extent += std::abs(static_cast<double>(term.coef)) * (reached(term.iter, v, p, b) - 1);
+        bytes *= extent;
+        if (&row == &read->index.back())
+          bytes *= (extent * element_bytes() + kSector) / (extent * element_bytes());
+      }
+      all += bytes;
+    }
+    return all;
+  }
+  double reached(int iter, double v, double p, double b) const {
+    const auto all = static_cast<double>(rule_.main.extent(iter));
+    if (iter == rule_.axes.v) return std::min(all, v);
+    if (iter == rule_.axes.p) return std::min(all, p);
+    if (iter == rule_.axes.b) return std::min(all, b);
+    return is_tap(iter) ? all : 1;
+  }
 
   double tiles(int iter, double tile) const {
     return std::ceil(static_cast<double>(rule_.main.extent(iter)) / tile);
@@ -252,11 +294,7 @@ class WindowModel {
       for (const ir::Affine& row : read->index) {
         double extent = 1, terms = 1;
         for (const ir::AffineTerm& term : row.terms) {
-          const double reach = term.iter == rule_.axes.v   ? v
-                               : term.iter == rule_.axes.p ? p
-                               : is_tap(term.iter)
-                                   ? static_cast<double>(rule_.main.extent(term.iter))
-                                   : 1;
+          const double reach = reached(term.iter, v, p, 1);
           extent += std::abs(static_cast<double>(term.coef)) * (reach - 1);
           terms *= reach;
         }
