@@ -76,6 +76,8 @@ const std::string kRows[] = {
     "X: f32[6,40]; E[i,j] = exp(X[i,j] - (max(k) X[i,k])); Y[i,j] = E[i,j] / (sum(k) E[i,k])",
     "X: f32[7,333]; E[i,j] = exp(X[i,j] - (max(k) X[i,k])); Y[i,j] = E[i,j] / (sum(k) E[i,k])",
     "X: f32[1,1000]; E[i,j] = exp(X[i,j] - (max(k) X[i,k])); Y[i,j] = E[i,j] / (sum(k) E[i,k])",
+    "X: f32[5,1]; E[i,j] = exp(X[i,j] - (max(k) X[i,k])); Y[i,j] = E[i,j] / (sum(k) E[i,k])",
+    "X: f32[5,4]; E[i,j] = exp(X[i,j] - (max(k) X[i,k])); Y[i,j] = E[i,j] / (sum(k) E[i,k])",
     "X: f32[37,16]; E[i,j] = exp(X[i,j] - (max(k) X[i,k])); Y[i,j] = E[i,j] / (sum(k) E[i,k])",
     "X: f32[5,97]; D[i,j] = X[i,j] - (max(k) X[i,k]); Y[i,j] = D[i,j] - log(sum(k) exp(D[i,k]))",
     "X: f32[3,2,200]; g: f32[200]; b: f32[200]; M[a,i] = (sum(k) X[a,i,k]) / 200; "

@@ -155,6 +155,8 @@ void limit_rows(const RowKernelRule& rule, Flavour flavour, Derived& derived) {
   const ir::SizeId threads = s.mul(s.mul(lanes, warps), rows);
   demand("the block has more threads than the card takes", threads, rule.target.block_threads);
   demand("a row has warps, but a thread has it for itself", s.ceildiv(warps, lanes), 1);
+  const ir::SizeId second = s.add(s.min(lanes, s.constant(2)), s.constant(-1));
+  demand("a lane has all of the row", s.mul(width, second), rule.stages.length() - 1);
   const ir::SizeId others = s.mul(s.mul(lanes, width), s.add(warps, s.constant(-1)));
   demand("a warp has nothing of the row", others, rule.stages.length() - 1);
   const ir::SizeId registers = is_kept(rule, KeptRow::kRegisters, s),
