@@ -279,7 +279,9 @@ constexpr Meaning kBlockMeanings[] = {
     {"stage.weights",
      "shared: the block copies a chunk of the operand read in vectors into shared memory; cache: "
      "threads read it where it lies"},
-    {"stage.input", "the same of the operand that is read along pixels"},
+    {"stage.input",
+     "shared: the block copies what it needs of the operand that is read along pixels, or in "
+     "windows, into shared memory; cache: threads read it where it lies"},
     {"stages", "chunks that shared memory has room for: copies run ahead by one less"},
     {"lanes", "neighbouring threads have neighbouring pixels, or neighbouring vectors"},
     {"taps", "which reductions beside the blocked one are written out"},

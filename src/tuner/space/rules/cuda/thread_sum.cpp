@@ -251,14 +251,17 @@ int contiguous_iter(const ItemStage& stage, const ir::Read& read) {
   return -1;
 }
 
-// Elements of a vector of 16 bytes, if all of them begin at multiples of that.
+// Elements of a vector of 16 bytes, if all of them begin at multiples of that, also in parts of a
+// sum, and none ends beyond the tensor.
 std::int64_t lanes_along(const ItemStage& stage, const ir::Read& read, int contiguous) {
   constexpr int kBytes = 16;
   const auto& source = stage.view->tensors[static_cast<std::size_t>(read.tensor)];
   const std::int64_t lanes = kBytes / size_of(source.dtype);
-  // Parts of a sum may end within a vector: bounds of them are told element by element.
-  const bool aligned = source.shape.back() % lanes == 0 && read.index.back().offset == 0 &&
-                       read.index.back().terms.size() == 1;
+  const ir::Affine& row = read.index.back();
+  const bool aligned = source.shape.back() % lanes == 0 && row.offset % lanes == 0 &&
+                       std::ranges::all_of(row.terms, [&](const ir::AffineTerm& term) {
+                         return term.iter == contiguous || term.coef % lanes == 0;
+                       });
   return aligned && stage.extent(contiguous) % lanes == 0 ? lanes : 1;
 }
 
