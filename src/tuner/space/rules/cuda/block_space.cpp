@@ -246,20 +246,14 @@ struct BlockProgram {
   BlockModel model;
 
   Result<Sketch> build(std::span<const std::int64_t> values) const {
-    Sketch sketch{rule.prepared->nest, rule.prepared->steps};
-    std::set<std::string> placed;
-    ir::Sizes& sizes = sketch.nest.sizes;
-    const auto size = [&](int knob) {
-      return knob < 0 ? sizes.constant(1)
-                      : sizes.knob(knob, rule.knobs[static_cast<std::size_t>(knob)].name);
-    };
-    try {
+    return others.sketch([&](Sketch& sketch, std::set<std::string>& placed) {
+      ir::Sizes& sizes = sketch.nest.sizes;
+      const auto size = [&](int knob) {
+        return knob < 0 ? sizes.constant(1)
+                        : sizes.knob(knob, rule.knobs[static_cast<std::size_t>(knob)].name);
+      };
       put_on_blocks(rule.main, block_sizes(rule, values, size), sketch.nest, sketch.trace, placed);
-      others.put(sketch.nest, sketch.trace, placed);
-    } catch (const StepRefused& refused) {
-      return fail(ErrorKind::kIllegalSchedule, "{}", refused.error.text());
-    }
-    return sketch;
+    });
   }
 };
 

@@ -95,10 +95,10 @@ class RowKernelBuilder : private Stepper {
     const bool sums = stage.reduce != ir::ReduceOp::kNone;
     const std::string row = loop(of, of.rows.back()) + ".i";
     if (!of.along.empty()) split_row(of, row);
-    if (sums && has_lanes()) share_sum(of);
     const bool keeps = sums || is_read(stage.tensor);
     if (keeps && is_map(stage.tensor)) keep_map(stage.tensor);
     else if (keeps) keep_value(of);
+    if (sums && has_lanes()) share_sum(of);
     kind(row, kind_of_rows());
     if (!of.along.empty()) bind_row(of);
   }

@@ -22,6 +22,8 @@ constexpr std::int64_t kFewestOfRows = 64;
 // Of a sum of the widest type; buffers in shared memory begin at multiples of so many.
 constexpr std::int64_t kBytesOfSum = 8, kGroupAlignment = 64;
 
+}  // namespace
+
 struct RowKernelKnobs {
   int lanes = -1, warps = -1, width = -1, kept = -1, rows = -1, unroll = -1;
 };
@@ -58,26 +60,32 @@ struct RowKernelRule {
     return std::ranges::count(stages.inputs, false, &RowTensor::alone);
   }
 
+  // `size`: of a knob.
+  template <class Size>
+  RowSizes sizes(std::span<const std::int64_t> values, Size size) const {
+    return {number_chosen(knobs, at.lanes, values),
+            number_chosen(knobs, at.warps, values),
+            number_chosen(knobs, at.width, values),
+            kept(values),
+            size(at.rows),
+            size(at.unroll)};
+  }
   Result<Sketch> build(std::span<const std::int64_t> values) const {
     Sketch sketch{prepared->nest, prepared->steps};
     std::set<std::string> placed;
     const auto size = [&](int knob) {
       return sketch.nest.sizes.knob(knob, knobs[static_cast<std::size_t>(knob)].name);
     };
-    const RowSizes sizes{number_chosen(knobs, at.lanes, values),
-                         number_chosen(knobs, at.warps, values),
-                         number_chosen(knobs, at.width, values),
-                         kept(values),
-                         size(at.rows),
-                         size(at.unroll)};
     try {
-      put_rows_on_blocks(stages, sizes, sketch.nest, sketch.trace, placed);
+      put_rows_on_blocks(stages, sizes(values, size), sketch.nest, sketch.trace, placed);
     } catch (const StepRefused& refused) {
       return fail(ErrorKind::kIllegalSchedule, "{}", refused.error.text());
     }
     return sketch;
   }
 };
+
+namespace {
 
 std::vector<std::string> labels_of(const Values& values) {
   std::vector<std::string> out;
@@ -287,6 +295,30 @@ constexpr Meaning kRowKernelMeanings[] = {
 }  // namespace
 
 std::span<const Meaning> row_kernel_meanings() { return kRowKernelMeanings; }
+
+RowsBeside::RowsBeside(const std::shared_ptr<const Prepared>& prepared, int main,
+                       const CudaContext& context) {
+  auto stages = find_rows_beside(prepared->view, main);
+  if (!stages) return;
+  auto rule = std::make_shared<RowKernelRule>(
+      RowKernelRule{prepared, std::move(*stages), context.target, {}, {}, {KeptRow::kRegisters}});
+  list_row_knobs(*rule, Flavour::kDefault);
+  Derived derived;
+  derived.knobs = rule->knobs;
+  limit_rows(*rule, Flavour::kDefault, derived);
+  auto starts = RowChooser(*rule, derived).find();
+  if (starts.empty()) return;
+  rule_ = std::move(rule);
+  values_ = std::move(starts[0]);
+}
+
+void RowsBeside::put(ir::Nest& nest, schedule::Trace& trace, std::set<std::string>& placed) const {
+  if (rule_ == nullptr) return;
+  const auto size = [&](int knob) {
+    return nest.sizes.constant(values_[static_cast<std::size_t>(knob)]);
+  };
+  put_rows_on_blocks(rule_->stages, rule_->sizes(values_, size), nest, trace, placed);
+}
 
 std::optional<Derived> derive_row_kernels(const std::shared_ptr<const Prepared>& prepared,
                                           const CudaContext& context) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 #include <numeric>
+#include <set>
 #include <utility>
 
 #include "tuner/space/rules/shared/axes.h"
@@ -15,7 +16,8 @@ constexpr std::int64_t kVectorBytes = 16;
 // Axes that stages have in common: iterators and dimensions that go through the same coordinates.
 class CommonAxes {
  public:
-  explicit CommonAxes(const te::Workload& view) : view_(view) {
+  CommonAxes(const te::Workload& view, const std::vector<std::size_t>& stages)
+      : view_(view), stages_(stages) {
     std::size_t count = 0;
     for (const te::Tensor& tensor : view.tensors) {
       tensor_at_.push_back(count);
@@ -31,7 +33,7 @@ class CommonAxes {
 
   // False where a tensor is read otherwise than element by element.
   bool join_all() {
-    for (std::size_t s = 0; s < view_.stages.size(); ++s) {
+    for (const std::size_t s : stages_) {
       const te::Stage& stage = view_.stages[s];
       if (!join(s, stage.tensor, written_index(stage))) return false;
       for (const ir::Read* read : ir::reads_of(stage.body))
@@ -63,22 +65,25 @@ class CommonAxes {
   }
 
   const te::Workload& view_;
+  const std::vector<std::size_t>& stages_;
   std::vector<std::size_t> tensor_at_, stage_at_, above_;
 };
 
 class RowFinder {
  public:
-  explicit RowFinder(const te::Workload& view) : view_(view), axes_(view) {}
+  RowFinder(const te::Workload& view, std::vector<std::size_t> stages)
+      : view_(view), stages_(std::move(stages)), axes_(view, stages_) {}
 
   std::optional<RowStages> find() {
-    const bool fits = std::ranges::all_of(view_.stages, [&](const te::Stage& stage) {
+    const bool fits = std::ranges::all_of(stages_, [&](std::size_t s) {
+      const te::Stage& stage = view_.stages[s];
       return !view_.tensors[static_cast<std::size_t>(stage.tensor)].constant &&
              writes_plainly(view_, stage) &&
              (stage.reduce == ir::ReduceOp::kNone || !has_reuse(stage));
     });
-    if (!fits || view_.stages.size() < 2 || !axes_.join_all() || !sort_axes()) return {};
+    if (!fits || stages_.size() < 2 || !axes_.join_all() || !sort_axes()) return {};
     out_.view = &view_;
-    for (std::size_t s = 0; s < view_.stages.size(); ++s)
+    for (const std::size_t s : stages_)
       if (!add(s)) return {};
     const auto through = std::ranges::count_if(
         out_.stages, [](const RowStage& stage) { return !stage.along.empty(); });
@@ -95,7 +100,7 @@ class RowFinder {
   // Those that a reduction goes through are along rows; their order is that of the first one.
   bool sort_axes() {
     const te::Stage* longest = nullptr;
-    for (std::size_t s = 0; s < view_.stages.size(); ++s) {
+    for (const std::size_t s : stages_) {
       const te::Stage& stage = view_.stages[s];
       for (std::size_t i = 0; i < stage.iters.size(); ++i) {
         const std::size_t axis = axes_.of_iter(s, i);
@@ -123,7 +128,8 @@ class RowFinder {
     std::size_t last = 0;
     for (std::size_t t = 0; t < view_.tensors.size(); ++t) {
       const te::Tensor& tensor = view_.tensors[t];
-      if (tensor.shape.empty() || (largest != nullptr && bytes_of(tensor) <= bytes_of(*largest)))
+      if (tensor.shape.empty() || !is_touched(static_cast<int>(t)) ||
+          (largest != nullptr && bytes_of(tensor) <= bytes_of(*largest)))
         continue;
       largest = &tensor;
       last = axes_.of_dim(static_cast<int>(t), tensor.shape.size() - 1);
@@ -132,6 +138,14 @@ class RowFinder {
     if (largest == nullptr || found == along_.end()) return false;
     std::rotate(found, found + 1, along_.end());
     return true;
+  }
+
+  bool is_touched(int tensor) const {
+    return std::ranges::any_of(stages_, [&](std::size_t s) {
+      const auto reads = ir::reads_of(view_.stages[s].body);
+      return view_.stages[s].tensor == tensor ||
+             std::ranges::any_of(reads, [&](const ir::Read* r) { return r->tensor == tensor; });
+    });
   }
 
   static std::vector<int> iters_of(const std::vector<std::size_t>& own,
@@ -177,8 +191,8 @@ class RowFinder {
       for (std::size_t a = 0; a < along_.size(); ++a)
         if (axis == along_[a]) out.along_dims[a] = static_cast<int>(d);
     }
-    for (const te::Stage& stage : view_.stages)
-      for (const ir::Read* read : ir::reads_of(stage.body))
+    for (const std::size_t s : stages_)
+      for (const ir::Read* read : ir::reads_of(view_.stages[s].body))
         for (const int d : out.along_dims)
           if (read->tensor == tensor && d >= 0 &&
               read->index[static_cast<std::size_t>(d)].terms.empty())
@@ -189,7 +203,8 @@ class RowFinder {
   // False where a row is walked across what lies side by side.
   bool find_tensors() {
     std::map<int, int> readers, writers;
-    for (const te::Stage& stage : view_.stages) {
+    for (const std::size_t s : stages_) {
+      const te::Stage& stage = view_.stages[s];
       ++writers[stage.tensor];
       std::vector<int> seen;
       for (const ir::Read* read : ir::reads_of(stage.body))
@@ -220,6 +235,7 @@ class RowFinder {
   }
 
   const te::Workload& view_;
+  const std::vector<std::size_t> stages_;  // of the view
   CommonAxes axes_;
   std::map<std::size_t, std::int64_t> extents_;  // by axis
   std::vector<std::size_t> rows_, along_;        // axes, outermost first
@@ -235,7 +251,33 @@ std::int64_t RowStages::beside() const {
 }
 
 std::optional<RowStages> find_row_stages(const te::Workload& view) {
-  return RowFinder(view).find();
+  std::vector<std::size_t> all(view.stages.size());
+  std::iota(all.begin(), all.end(), 0U);
+  return RowFinder(view, std::move(all)).find();
+}
+
+std::optional<RowStages> find_rows_beside(const te::Workload& view, int main) {
+  const auto reduces_rows = [&](std::size_t s) {
+    const te::Stage& stage = view.stages[s];
+    return stage.reduce != ir::ReduceOp::kNone && !has_reuse(stage);
+  };
+  std::vector<std::size_t> stages;
+  std::set<int> computed;
+  std::size_t last = 0;
+  for (std::size_t s = 0; s < view.stages.size(); ++s) {
+    if (std::cmp_equal(s, main)) continue;
+    const te::Stage& stage = view.stages[s];
+    const auto reads = ir::reads_of(stage.body);
+    const bool follows =
+        stage.reduce == ir::ReduceOp::kNone &&
+        std::ranges::any_of(reads, [&](const ir::Read* r) { return computed.contains(r->tensor); });
+    if (!reduces_rows(s) && !follows) continue;
+    stages.push_back(s);
+    computed.insert(stage.tensor);
+    if (reduces_rows(s)) last = stages.size();
+  }
+  stages.resize(last);
+  return RowFinder(view, std::move(stages)).find();
 }
 
 }  // namespace lathe::space

@@ -47,5 +47,8 @@ struct RowStages {
 
 // All stages of the program; nothing where some are none of these, or where one reduction is all.
 std::optional<RowStages> find_row_stages(const te::Workload& view);
+// Beside a main stage: reductions in which nothing is used again, from the first to the last, and
+// maps that follow from them. Nothing where these have not their rows in common.
+std::optional<RowStages> find_rows_beside(const te::Workload& view, int main);
 
 }  // namespace lathe::space

@@ -83,27 +83,20 @@ void list_shared_sum_knobs(const ItemStage& main, const ThreadSum& sum, std::vec
 }
 
 struct ThreadSumProgram {
-  std::shared_ptr<const Prepared> prepared;
   ItemStage main;
   ThreadSum sum;
   OtherStages others;
   std::vector<Knob> knobs;
 
   Result<Sketch> build(std::span<const std::int64_t> values) const {
-    Sketch sketch{prepared->nest, prepared->steps};
-    std::set<std::string> placed;
-    const auto size = [&](int knob) {
-      return sketch.nest.sizes.knob(knob, knobs[static_cast<std::size_t>(knob)].name);
-    };
-    try {
+    return others.sketch([&](Sketch& sketch, std::set<std::string>& placed) {
+      const auto size = [&](int knob) {
+        return sketch.nest.sizes.knob(knob, knobs[static_cast<std::size_t>(knob)].name);
+      };
       const std::int64_t warps = sum.along_sum ? number_chosen(knobs, 0, values) : 1;
       put_sum_on_threads(main, sum, {warps, size(0), size(1), size(2)}, sketch.nest, sketch.trace,
                          placed);
-      others.put(sketch.nest, sketch.trace, placed);
-    } catch (const StepRefused& refused) {
-      return fail(ErrorKind::kIllegalSchedule, "{}", refused.error.text());
-    }
-    return sketch;
+    });
   }
 };
 
@@ -189,7 +182,7 @@ std::optional<Derived> derive_thread_sums(const std::shared_ptr<const Prepared>&
   derived.starts = {{sum.along_sum ? std::min(warps, std::ssize(first.values) - 1) : usual.threads,
                      usual.results, usual.unroll}};
   derived.build = [program = std::make_shared<const ThreadSumProgram>(ThreadSumProgram{
-                       prepared, main, sum, {prepared, main.stage, context}, derived.knobs})](
+                       main, sum, {prepared, main.stage, context}, derived.knobs})](
                       std::span<const std::int64_t> values) { return program->build(values); };
   return derived;
 }

@@ -26,7 +26,6 @@ struct WindowKnobs {
 };
 
 struct WindowRule {
-  std::shared_ptr<const Prepared> prepared;
   ItemStage main;
   WindowAxes axes;
   CudaTarget target;
@@ -48,27 +47,21 @@ struct WindowRule {
   }
 
   Result<Sketch> build(std::span<const std::int64_t> values) const {
-    Sketch sketch{prepared->nest, prepared->steps};
-    std::set<std::string> placed;
-    const auto size = [&](int knob) {
-      return knob < 0 ? sketch.nest.sizes.constant(1)
-                      : sketch.nest.sizes.knob(knob, knobs[static_cast<std::size_t>(knob)].name);
-    };
-    WindowSizes sizes{.width = width(values),
-                      .v = size(at.v),
-                      .p = size(at.p),
-                      .of_v = size(at.of_v),
-                      .of_p = size(at.of_p),
-                      .of_b = size(at.of_b)};
-    if (at.input >= 0 && value(at.input, values) == 1) sizes.input = Staging::kShared;
-    if (at.taps >= 0) sizes.taps = static_cast<WrittenTaps>(value(at.taps, values));
-    try {
+    return others.sketch([&](Sketch& sketch, std::set<std::string>& placed) {
+      const auto size = [&](int knob) {
+        return knob < 0 ? sketch.nest.sizes.constant(1)
+                        : sketch.nest.sizes.knob(knob, knobs[static_cast<std::size_t>(knob)].name);
+      };
+      WindowSizes sizes{.width = width(values),
+                        .v = size(at.v),
+                        .p = size(at.p),
+                        .of_v = size(at.of_v),
+                        .of_p = size(at.of_p),
+                        .of_b = size(at.of_b)};
+      if (at.input >= 0 && value(at.input, values) == 1) sizes.input = Staging::kShared;
+      if (at.taps >= 0) sizes.taps = static_cast<WrittenTaps>(value(at.taps, values));
       put_windows_on_blocks(main, axes, sizes, sketch.nest, sketch.trace, placed);
-      others.put(sketch.nest, sketch.trace, placed);
-    } catch (const StepRefused& refused) {
-      return fail(ErrorKind::kIllegalSchedule, "{}", refused.error.text());
-    }
-    return sketch;
+    });
   }
 };
 
@@ -369,7 +362,7 @@ std::optional<Derived> derive_windows(const std::shared_ptr<const Prepared>& pre
   const WindowAxes axes = window_axes_of(main);
   if (axes.v < 0) return {};
   auto rule = std::make_shared<WindowRule>(
-      WindowRule{prepared, main, axes, context.target, {prepared, main.stage, context}, {}, {}});
+      WindowRule{main, axes, context.target, {prepared, main.stage, context}, {}, {}});
   list_window_knobs(*rule, context.flavour);
   Derived derived;
   derived.knobs = rule->knobs;
