@@ -121,6 +121,10 @@ INSTANTIATE_TEST_SUITE_P(
         "X: f32[6,260]; g: f32[260]; b: f32[260]; M[i] = (sum(k) X[i,k]) / 260; "
         "V[i] = (sum(k) (X[i,k] - M[i]) * (X[i,k] - M[i])) / 260; "
         "Y[i,j] = (X[i,j] - M[i]) * rsqrt(V[i] + 1e-5) * g[j] + b[j]",
+        "Q: f32[2,9,8]; K: f32[2,24,8]; V: f32[2,24,8]; "
+        "S[h,i,j] = (sum(d) Q[h,i,d] * K[h,j,d]) * 0.35; "
+        "E[h,i,j] = exp(S[h,i,j] - (max(k) S[h,i,k])); "
+        "Y[h,i,d] = (sum(j) E[h,i,j] * V[h,j,d]) / (sum(k) E[h,i,k])",
         "X: f32[70,12]; m[i] = max(k) X[i,k]; Y[i] = min(k) select(X[i,k] == m[i], k, 12)",
         "X: f32[5,13,16]; W: f32[5,3,3]; b: f32[5]; Y[c,y:13,x:16] = "
         "relu(sum(r,s) X[c,y+r-1,x+s-1 else 0] * W[c,r,s] + b[c])",

@@ -4,6 +4,8 @@
 
 #include <gtest/gtest.h>
 
+#include "compiler/lower/lower.h"
+#include "compiler/te/naive_nest.h"
 #include "compiler/te/workload.h"
 #include "support/random_workload.h"
 #include "unit/space/check_space.h"
@@ -92,11 +94,47 @@ const std::string kRows[] = {
     "X: f32[13,70]; m[i] = max(k) X[i,k]; Y[i] = min(k) select(X[i,k] == m[i], k, 70)",
     "X: f16[6,72]; E: f32[6,72]; Y: f16[6,72]; E[i,j] = exp(X[i,j] - (max(k) X[i,k])); "
     "Y[i,j] = E[i,j] / (sum(k) E[i,k])",
+    "Q: f32[2,9,8]; K: f32[2,24,8]; V: f32[2,24,8]; "
+    "S[h,i,j] = (sum(d) Q[h,i,d] * K[h,j,d]) * 0.35; "
+    "E[h,i,j] = exp(S[h,i,j] - (max(k) S[h,i,k])); "
+    "Y[h,i,d] = (sum(j) E[h,i,j] * V[h,j,d]) / (sum(k) E[h,i,k])",
+    "X: f32[37,9]; E[i,j] = exp(X[i,j] - (max(k) X[k,j])); Y[i,j] = E[i,j] / (sum(k) E[k,j])",
     "X: f64[5,34]; E[i,j] = exp(X[i,j] - (max(k) X[i,k])); Y[i,j] = E[i,j] / (sum(k) E[i,k])"};
 
 TEST(CudaSpace, RowsThroughAllTheirStages) {
   for (const std::string& text : kRows)
     for (const Flavour flavour : kFlavours) check_space(parsed(text), card(80), flavour, 16, 11);
+}
+
+std::size_t kernels_of(const std::string& text, const Target& target) {
+  const auto space = derive_space(parsed(text), target, Flavour::kDefault);
+  if (!space) return 0;
+  ir::Nest nest = te::naive_nest((*space)->workload());
+  if (!schedule::apply(nest, (*space)->trace((*space)->default_config()))) return 0;
+  const auto flat = lower::lower(ir::SizedNest(nest, {}), target);
+  return flat ? flat->run.size() : 0;
+}
+
+TEST(CudaSpace, RowsAreOneKernel) {
+  for (const int length : {5, 16, 97, 1000, 32000})
+    EXPECT_EQ(kernels_of(fmt::format("X: f32[9,{0}]; E[i,j] = exp(X[i,j] - (max(k) X[i,k])); "
+                                     "Y[i,j] = E[i,j] / (sum(k) E[i,k])",
+                                     length),
+                         card(80)),
+              1U)
+        << length;
+  EXPECT_EQ(kernels_of("X: f32[16,768]; g: f32[768]; M[i] = (sum(k) X[i,k]) / 768; "
+                       "V[i] = (sum(k) (X[i,k] - M[i]) * (X[i,k] - M[i])) / 768; "
+                       "Y[i,j] = (X[i,j] - M[i]) * rsqrt(V[i] + 1e-5) * g[j]",
+                       card(90)),
+            1U);
+  // A product, the rows, another product.
+  EXPECT_EQ(kernels_of("Q: f32[4,64,32]; K: f32[4,64,32]; V: f32[4,64,32]; "
+                       "S[h,i,j] = (sum(d) Q[h,i,d] * K[h,j,d]) * 0.125; "
+                       "E[h,i,j] = exp(S[h,i,j] - (max(k) S[h,i,k])); "
+                       "Y[h,i,d] = (sum(j) E[h,i,j] * V[h,j,d]) / (sum(k) E[h,i,k])",
+                       card(80)),
+            3U);
 }
 
 const std::string kWindows[] = {
