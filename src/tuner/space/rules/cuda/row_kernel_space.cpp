@@ -204,7 +204,8 @@ double row_cycles(const RowKernelRule& rule, const RowNumbers& n) {
   const bool again = n.kept == KeptRow::kMemory;
   BlockWork work;
   work.threads = static_cast<double>(n.threads());
-  work.blocks = static_cast<double>(of.far) * static_cast<double>((of.rows + n.rows - 1) / n.rows);
+  const std::int64_t blocks = of.far * ((of.rows + n.rows - 1) / n.rows);
+  work.blocks = static_cast<double>(blocks);
   const double wide = n.kept == KeptRow::kRegisters ? 1 : 1 + 1.0 / static_cast<double>(n.unroll);
   work.instructions =
       own * passes * (kElementInstructions * wide + 4.0 / static_cast<double>(n.width));

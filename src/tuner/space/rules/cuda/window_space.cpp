@@ -202,7 +202,7 @@ class WindowModel {
     const double tile = block_bytes(v * value(at.of_v), p * value(at.of_p), value(at.of_b));
     const double copied = shared ? tile / bytes / work.threads : 0;
     work.instructions = kTileInstructions + results * terms * body() + loads + results / width +
-                        kCopyInstructions * copied;
+                        kCopyInstructions * copied + (written ? 0 : kLoopInstructions * terms);
     const double apart = (sums() ? v : width) * step();
     work.shared_cycles = shared ? copied + loads * bank_conflicts(apart) : loads * lines(apart);
     work.shared_cycles += results / width * lines(sums() ? v : width);
@@ -216,7 +216,7 @@ class WindowModel {
 
  private:
   static constexpr double kLanes = 32, kTileInstructions = 60, kCopyInstructions = 6,
-                          kTileRegisters = 28, kLoadsAhead = 36;
+                          kLoopInstructions = 6, kTileRegisters = 28, kLoadsAhead = 36;
 
   bool sums() const { return rule_.main.get().reduce != ir::ReduceOp::kNone; }
   double element_bytes() const {
@@ -331,7 +331,7 @@ class WindowChooser {
   void try_all(std::size_t knob, Values values) {
     if (knob == values.size()) return try_one(values);
     const auto number = static_cast<int>(knob);
-    // Where a search begins, taps are written out if they may be.
+    // Where a search begins, all taps are written out, or none.
     for (const std::int64_t value : rule_.knobs[knob].values) {
       if (number == rule_.at.taps && value == 1) continue;
       values[knob] = value;
