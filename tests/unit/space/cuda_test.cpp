@@ -102,8 +102,10 @@ const std::string kRows[] = {
     "X: f64[5,34]; E[i,j] = exp(X[i,j] - (max(k) X[i,k])); Y[i,j] = E[i,j] / (sum(k) E[i,k])"};
 
 TEST(CudaSpace, RowsThroughAllTheirStages) {
+  const auto configurations = static_cast<int>(asked("LATHE_RANDOM_CONFIGS", 16));
   for (const std::string& text : kRows)
-    for (const Flavour flavour : kFlavours) check_space(parsed(text), card(80), flavour, 16, 11);
+    for (const Flavour flavour : kFlavours)
+      check_space(parsed(text), card(80), flavour, configurations, 11);
 }
 
 std::size_t kernels_of(const std::string& text, const Target& target) {
@@ -158,8 +160,10 @@ const std::string kMaps[] = {
     "X: f64[3,10]; Y[i,j] = X[i,j] + 1"};
 
 TEST(CudaSpace, WindowsAndMaps) {
+  const auto configurations = static_cast<int>(asked("LATHE_RANDOM_CONFIGS", 12));
   for (const std::string& text : kWindows)
-    for (const Flavour flavour : kFlavours) check_space(parsed(text), card(80), flavour, 12, 13);
+    for (const Flavour flavour : kFlavours)
+      check_space(parsed(text), card(80), flavour, configurations, 13);
   for (const std::string& text : kMaps)
     for (const Flavour flavour : kFlavours) check_space(parsed(text), card(80), flavour, 8, 15);
 }
