@@ -114,6 +114,7 @@ class GroupFiller {
       }
     }
     if (rng_.chance(0.4)) cache.stages = static_cast<int>(rng_.between(2, 3));
+    else if (rng_.chance(0.3)) cache.scope = ir::Scope::kLanes;  // registers of items
     return cache;
   }
 

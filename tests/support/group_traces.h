@@ -129,4 +129,38 @@ inline schedule::Trace rows_of_warps() {
           kind("kt", ir::LoopKind::kThreadX)};
 }
 
+// Rows of M[i] = max(k) X[i,k]; Y[i,j] = X[i,j] - M[i] stay in registers: lane l of a warp has
+// every 32nd element of a row from l on, in both stages. Lanes of the second have `lanes` instead.
+inline schedule::Trace rows_in_registers(std::int64_t lanes = 32) {
+  using schedule::Cache, schedule::Split;
+  constexpr auto kRows = ir::LoopKind::kThreadY, kLane = ir::LoopKind::kThreadX,
+                 kTurns = ir::LoopKind::kUnrolled;
+  return {Split{"M.i", std::int64_t{4}, "io", "ii"},
+          Split{"Y.i", std::int64_t{4}, "yo", "yi"},
+          schedule::Join{{"io", "yo"}},
+          kind("io", ir::LoopKind::kBlockX),
+          Split{"M.k", std::int64_t{32}, "ko", "kl"},
+          schedule::Reorder{{"ii", "kl", "ko"}},
+          schedule::Rfactor{"M", "kl", "M.part", -1, ir::Scope::kLanes},
+          Cache{.buffer = "M", .name = "M.own", .loop = "io", .scope = ir::Scope::kLanes},
+          Split{"Y.j", lanes, "jo", "jl"},
+          schedule::Reorder{{"yi", "jl", "jo"}},
+          Cache{.buffer = "X",
+                .name = "X.row",
+                .loop = "io",
+                .scope = ir::Scope::kLanes,
+                .layout = {{0, std::int64_t{1}}, {1, std::int64_t{32}}, {1, std::int64_t{1}}}},
+          kind("M.i@M.part", kRows),
+          kind("M.own.d0", kRows),
+          kind("X.row.d0", kRows),
+          kind("ii", kRows),
+          kind("yi", kRows),
+          kind("X.row.d2", kLane),
+          kind("kl", kLane),
+          kind("jl", kLane),
+          kind("X.row.d1", kTurns),
+          kind("ko", kTurns),
+          kind("jo", kTurns)};
+}
+
 }  // namespace lathe::testing

@@ -1,6 +1,6 @@
 // Random configurations of spaces for cards as machines execute them: the module that becomes PTX
 // on this processor, and the same schedules as OpenCL C on this machine's device, if there is one
-// with as large groups.
+// with as large groups and whose items need not exchange registers.
 #include <cstdlib>
 
 #include <gtest/gtest.h>
@@ -99,8 +99,10 @@ TEST_P(CardSpace, ComputesItsProgram) {
       const schedule::Trace trace = (*space)->trace(config);
       EXPECT_EQ(text_of(on_host(program, trace, card)), "") << (*space)->describe(config);
       if (architecture > 75) continue;  // the same schedules
-      EXPECT_EQ(text_of(on_opencl(program, trace, runner ? &*runner : nullptr)), "")
-          << (*space)->describe(config);
+      const std::string wrong = text_of(on_opencl(program, trace, runner ? &*runner : nullptr));
+      if (wrong.find("that the items of a warp exchange, which this target has not") ==
+          std::string::npos)
+        EXPECT_EQ(wrong, "") << (*space)->describe(config);
     }
   }
   if (!runner && !HasFailure())
@@ -117,7 +119,20 @@ INSTANTIATE_TEST_SUITE_P(
         "X: f32[1,16,14,14]; const W: f32[20,16,1,1]; Y[n:1,o:20,y:7,x:7] = "
         "sum(c,r,s) X[n,c,2*y+r,2*x+s] * W[o,c,r,s]",
         "X: f32[19,333]; S[i] = sum(k) X[i,k]", "X: f32[333,19]; S[i] = max(k) X[k,i]",
-        "X: f32[5,41,12]; Y[c,b,a] = X[a,b,c]"));
+        "X: f32[5,41,12]; Y[c,b,a] = X[a,b,c]", "X: f32[70000]; S[o:1] = sum(k) X[k+0*o]",
+        "X: f32[7,333]; E[i,j] = exp(X[i,j] - (max(k) X[i,k])); Y[i,j] = E[i,j] / (sum(k) E[i,k])",
+        "X: f32[6,260]; g: f32[260]; b: f32[260]; M[i] = (sum(k) X[i,k]) / 260; "
+        "V[i] = (sum(k) (X[i,k] - M[i]) * (X[i,k] - M[i])) / 260; "
+        "Y[i,j] = (X[i,j] - M[i]) * rsqrt(V[i] + 1e-5) * g[j] + b[j]",
+        "Q: f32[2,9,8]; K: f32[2,24,8]; V: f32[2,24,8]; "
+        "S[h,i,j] = (sum(d) Q[h,i,d] * K[h,j,d]) * 0.35; "
+        "E[h,i,j] = exp(S[h,i,j] - (max(k) S[h,i,k])); "
+        "Y[h,i,d] = (sum(j) E[h,i,j] * V[h,j,d]) / (sum(k) E[h,i,k])",
+        "X: f32[70,12]; m[i] = max(k) X[i,k]; Y[i] = min(k) select(X[i,k] == m[i], k, 12)",
+        "X: f32[5,13,16]; W: f32[5,3,3]; b: f32[5]; Y[c,y:13,x:16] = "
+        "relu(sum(r,s) X[c,y+r-1,x+s-1 else 0] * W[c,r,s] + b[c])",
+        "X: f32[3,15,14]; Y[c,y:8,x:7] = max(r:3,s:3) X[c,2*y+r-1,2*x+s-1 else -inf]",
+        "A: f32[7,68]; b: f32[7]; Y[i,j] = relu(A[i,j] * b[i])"));
 
 // Of the programs whose configurations space_cuda_test gives to the evaluator: as many random ones,
 // of fewer programs; 60, and 2,000 where tests may take long.

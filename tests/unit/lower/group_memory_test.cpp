@@ -236,6 +236,38 @@ TEST(GroupMemory, WarpsExchangeThePartsOfASum) {
       "has not: keep them in the memory of the group");
 }
 
+// What an item has in registers it finds there in a later stage.
+TEST(GroupMemory, ItemsKeepTheirElementsInRegisters) {
+  const auto text_of = [](int rows, int k) {
+    return fmt::format("X: f32[{0},{1}]; M[i] = max(k) X[i,k]; Y[i,j] = X[i,j] - M[i]", rows, k);
+  };
+  for (const int k : {2, 20, 32, 33, 64, 131})
+    for (const int rows : {1, 4, 7}) {
+      const te::Workload workload = *te::parse_workload(text_of(rows, k));
+      ir::Nest nest = te::naive_nest(workload);
+      const auto applied = schedule::apply(nest, testing::rows_in_registers());
+      ASSERT_TRUE(applied) << applied.error().text();
+      const auto program = lowered_with_copies(ir::SizedNest(nest, {}));
+      ASSERT_TRUE(program) << program.error().text() << "\n" << ir::print(nest);
+      ASSERT_EQ(check_flat(workload, *program, 1), "") << rows << " " << k << print(*program);
+      // Each element is loaded once, in one variant of the code or the other.
+      if (k == 64 && rows == 4) {
+        EXPECT_EQ(count(print(*program), "= X["), 2) << print(*program);
+      }
+      EXPECT_EQ(count(print(*program), "barrier"), 0);
+    }
+  const auto refused = [&](std::int64_t lanes) {
+    ir::Nest nest = te::naive_nest(*te::parse_workload(text_of(7, 131)));
+    EXPECT_TRUE(schedule::apply(nest, testing::rows_in_registers(lanes)));
+    const auto program = lowered_with_copies(ir::SizedNest(nest, {}));
+    return program ? "" : program.error().text();
+  };
+  EXPECT_EQ(refused(32), "");
+  EXPECT_EQ(refused(64),
+            "block Y may need elements of X.row that another work item computed: keep it in the "
+            "memory of the group");
+}
+
 // True if something lies in memory of a group, and items meet for it.
 bool meets(const flat::Program& program) { return count(print(program), "barrier") > 0; }
 

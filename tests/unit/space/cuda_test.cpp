@@ -4,6 +4,8 @@
 
 #include <gtest/gtest.h>
 
+#include "compiler/lower/lower.h"
+#include "compiler/te/naive_nest.h"
 #include "compiler/te/workload.h"
 #include "support/random_card.h"
 #include "unit/space/check_space.h"
@@ -64,6 +66,100 @@ TEST(CudaSpace, LongSumsThatThreadsShare) {
   for (const std::string& text : kSums)
     for (const Flavour flavour : kFlavours)
       check_space(parsed(text), card_of_architecture(80), flavour, 12, 7);
+}
+
+const std::string kRows[] = {
+    "X: f32[6,40]; E[i,j] = exp(X[i,j] - (max(k) X[i,k])); Y[i,j] = E[i,j] / (sum(k) E[i,k])",
+    "X: f32[7,333]; E[i,j] = exp(X[i,j] - (max(k) X[i,k])); Y[i,j] = E[i,j] / (sum(k) E[i,k])",
+    "X: f32[1,1000]; E[i,j] = exp(X[i,j] - (max(k) X[i,k])); Y[i,j] = E[i,j] / (sum(k) E[i,k])",
+    "X: f32[5,1]; E[i,j] = exp(X[i,j] - (max(k) X[i,k])); Y[i,j] = E[i,j] / (sum(k) E[i,k])",
+    "X: f32[5,4]; E[i,j] = exp(X[i,j] - (max(k) X[i,k])); Y[i,j] = E[i,j] / (sum(k) E[i,k])",
+    "X: f32[37,16]; E[i,j] = exp(X[i,j] - (max(k) X[i,k])); Y[i,j] = E[i,j] / (sum(k) E[i,k])",
+    "X: f32[5,97]; D[i,j] = X[i,j] - (max(k) X[i,k]); Y[i,j] = D[i,j] - log(sum(k) exp(D[i,k]))",
+    "X: f32[3,2,200]; g: f32[200]; b: f32[200]; M[a,i] = (sum(k) X[a,i,k]) / 200; "
+    "V[a,i] = (sum(k) (X[a,i,k] - M[a,i]) * (X[a,i,k] - M[a,i])) / 200; "
+    "Y[a,i,j] = (X[a,i,j] - M[a,i]) * rsqrt(V[a,i] + 1e-5) * g[j] + b[j]",
+    "X: f32[9,132]; g: f32[132]; Y[i,j] = X[i,j] * rsqrt((sum(k) X[i,k] * X[i,k]) / 132 + 1e-6) * "
+    "g[j]",
+    "X: f32[3,4,5,8]; a: f32[3,4]; M[g] = (sum(c,y,x) X[g,c,y,x]) / 160; "
+    "V[g] = (sum(c,y,x) (X[g,c,y,x] - M[g]) * (X[g,c,y,x] - M[g])) / 160; "
+    "Y[g,c,y,x] = (X[g,c,y,x] - M[g]) * rsqrt(V[g] + 1e-5) * a[g,c]",
+    "X: f32[11,260]; m[i] = max(k) X[i,k]; Y[i] = m[i] + log(sum(k) exp(X[i,k] - m[i]))",
+    "X: f32[13,70]; m[i] = max(k) X[i,k]; Y[i] = min(k) select(X[i,k] == m[i], k, 70)",
+    "X: f16[6,72]; E: f32[6,72]; Y: f16[6,72]; E[i,j] = exp(X[i,j] - (max(k) X[i,k])); "
+    "Y[i,j] = E[i,j] / (sum(k) E[i,k])",
+    "Q: f32[2,9,8]; K: f32[2,24,8]; V: f32[2,24,8]; "
+    "S[h,i,j] = (sum(d) Q[h,i,d] * K[h,j,d]) * 0.35; "
+    "E[h,i,j] = exp(S[h,i,j] - (max(k) S[h,i,k])); "
+    "Y[h,i,d] = (sum(j) E[h,i,j] * V[h,j,d]) / (sum(k) E[h,i,k])",
+    "X: f32[37,9]; E[i,j] = exp(X[i,j] - (max(k) X[k,j])); Y[i,j] = E[i,j] / (sum(k) E[k,j])",
+    "X: f64[5,34]; E[i,j] = exp(X[i,j] - (max(k) X[i,k])); Y[i,j] = E[i,j] / (sum(k) E[i,k])"};
+
+TEST(CudaSpace, RowsThroughAllTheirStages) {
+  const auto configurations = static_cast<int>(asked("LATHE_RANDOM_CONFIGS", 16));
+  for (const std::string& text : kRows)
+    for (const Flavour flavour : kFlavours)
+      check_space(parsed(text), card(80), flavour, configurations, 11);
+}
+
+std::size_t kernels_of(const std::string& text, const Target& target) {
+  const auto space = derive_space(parsed(text), target, Flavour::kDefault);
+  if (!space) return 0;
+  ir::Nest nest = te::naive_nest((*space)->workload());
+  if (!schedule::apply(nest, (*space)->trace((*space)->default_config()))) return 0;
+  const auto flat = lower::lower(ir::SizedNest(nest, {}), target);
+  return flat ? flat->run.size() : 0;
+}
+
+TEST(CudaSpace, RowsAreOneKernel) {
+  for (const int length : {5, 16, 97, 1000, 32000})
+    EXPECT_EQ(kernels_of(fmt::format("X: f32[9,{0}]; E[i,j] = exp(X[i,j] - (max(k) X[i,k])); "
+                                     "Y[i,j] = E[i,j] / (sum(k) E[i,k])",
+                                     length),
+                         card(80)),
+              1U)
+        << length;
+  EXPECT_EQ(kernels_of("X: f32[16,768]; g: f32[768]; M[i] = (sum(k) X[i,k]) / 768; "
+                       "V[i] = (sum(k) (X[i,k] - M[i]) * (X[i,k] - M[i])) / 768; "
+                       "Y[i,j] = (X[i,j] - M[i]) * rsqrt(V[i] + 1e-5) * g[j]",
+                       card(90)),
+            1U);
+  // A product, the rows, another product.
+  EXPECT_EQ(kernels_of("Q: f32[4,64,32]; K: f32[4,64,32]; V: f32[4,64,32]; "
+                       "S[h,i,j] = (sum(d) Q[h,i,d] * K[h,j,d]) * 0.125; "
+                       "E[h,i,j] = exp(S[h,i,j] - (max(k) S[h,i,k])); "
+                       "Y[h,i,d] = (sum(j) E[h,i,j] * V[h,j,d]) / (sum(k) E[h,i,k])",
+                       card(80)),
+            3U);
+}
+
+const std::string kWindows[] = {
+    "X: f32[5,13,16]; W: f32[5,3,3]; Y[c,y:13,x:16] = "
+    "sum(r,s) X[c,y+r-1,x+s-1 else 0] * W[c,r,s]",
+    "X: f32[3,15,14]; W: f32[3,3,3]; Y[c,y:8,x:7] = sum(r,s) X[c,2*y+r-1,2*x+s-1 else 0] * "
+    "W[c,r,s]",
+    "X: f32[7,9,11]; W: f32[7,5,5]; Y[c,y:9,x:11] = sum(r,s) X[c,y+r-2,x+s-2 else 0] * W[c,r,s]; "
+    "Z[c,y,x] = max(Y[c,y,x], 0)",
+    "X: f32[4,12,20]; Y[c,y:6,x:10] = max(r:3,s:3) X[c,2*y+r-1,2*x+s-1 else -inf]",
+    "X: f32[3,8,12]; Y[c,y,x] = (sum(r:2,s:2) X[c,2*y+r,2*x+s]) * 0.25",
+    "X: f32[9,10,8]; W: f32[3,3,8]; Y[y:7,x:8,c] = sum(r,s) X[y+r,x+s,c] * W[r,s,c]",
+    "X: f16[2,7,24]; Y: f16[2,5,22]; Y[c,y:5,x:22] = max(r:3,s:3) X[c,y+r,x+s]",
+    "X: f32[41]; Y[x:37] = sum(s:5) X[x+s]"};
+const std::string kMaps[] = {
+    "A: f32[7,64]; B: f32[7,64]; Y[i,j] = relu(A[i,j] + B[i,j])",
+    "X: f32[5,37]; b: f32[37]; Y[i,j] = 0.5 * (X[i,j] + b[j]) * (1 + erf((X[i,j] + b[j]) * 0.7))",
+    "X: f32[6,5,12]; a: f32[6]; Y[c,y,x] = X[c,y,x] * a[c]",
+    "X: f32[97]; Y[i] = exp(X[i])",
+    "a: f32[20]; b: f32[23]; Y[i,j] = a[i] * b[j]",
+    "X: f64[3,10]; Y[i,j] = X[i,j] + 1"};
+
+TEST(CudaSpace, WindowsAndMaps) {
+  const auto configurations = static_cast<int>(asked("LATHE_RANDOM_CONFIGS", 12));
+  for (const std::string& text : kWindows)
+    for (const Flavour flavour : kFlavours)
+      check_space(parsed(text), card(80), flavour, configurations, 13);
+  for (const std::string& text : kMaps)
+    for (const Flavour flavour : kFlavours) check_space(parsed(text), card(80), flavour, 8, 15);
 }
 
 const std::string kPermutes[] = {"X: f32[37,41]; Y[i,j] = X[j,i]", "X: f32[64,32]; Y[i,j] = X[j,i]",

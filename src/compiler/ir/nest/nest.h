@@ -141,8 +141,8 @@ enum class Scope : std::uint8_t {
   // in one iteration of `at`, whatever loops of items are around that: these have no part in where
   // its box begins.
   kGroup,
-  // Registers of a warp's items: each has the elements whose place along threadIdx.x is its own.
-  // Sums over that place exchange them.
+  // Registers of a group's items: each has the elements whose places along threadIdx.x, y and z are
+  // its own. Sums over the place along x exchange them in a warp.
   kLanes,
 };
 const char* name_of(Scope scope);

@@ -272,13 +272,15 @@ void Emitter::emit_bound_digit(LoopId loop, std::size_t digit) {
 }
 
 // Emits the body for the points at which it does something: a condition that no loop inside adds to
-// is asked once, before everything.
+// is asked once, before everything. Registers that outlive the body get values at all points, and
+// items exchange theirs at all of them.
 void Emitter::emit_body_in_domain(LoopId loop) {
   std::vector<BlockConstraint> decided, proven;
   const auto blocks = place_.blocks_in_view(loop);
+  const bool may_decide = blocks.size() == 1 && !plan_.items_exchange_in(loop);
   for (const auto& [div, mod] : plan_.fused_digits(loop))
     for (const Pending& p : parts_.pending_at(loop, div, mod))
-      if (blocks.size() == 1 && !p.inner &&
+      if (may_decide && !p.inner && !plan_.is_of_lanes(nest_.blocks[p.block].writes) &&
           place_.may_skip(p.block, plan_.blocks[p.block].constraints[p.constraint], loop) &&
           std::ranges::count(decided, BlockConstraint{p.block, p.constraint}) == 0)
         decided.emplace_back(p.block, p.constraint);

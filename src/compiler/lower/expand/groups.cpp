@@ -89,8 +89,7 @@ void Emitter::check_reader(BlockId writer, BlockId reader, const std::vector<Loo
   if (!resumes &&
       std::ranges::none_of(reads, [&](const ir::Read* r) { return r->tensor == buffer; }))
     return;
-  // They exchange it.
-  if (plan_.sum_of_lanes(nest_.blocks[reader].parent) == reader && plan_.is_spread(buffer)) return;
+  if (plan_.is_spread(buffer)) return;  // its own alone, or they exchange it
   std::vector<LoopId> wrote = plan_.bound_over(writer), needs = plan_.bound_over(reader);
   bool same = true;
   if (is_private(buffer)) {

@@ -134,11 +134,16 @@ bool Emitter::stays_a_loop(LoopId loop) const {
          });
 }
 
-// At an edge, unrolling a reduction only costs compile time.
+// At an edge, unrolling a reduction only costs compile time. Registers of items are told apart by
+// numbers alone.
 bool Emitter::not_worth_unrolling(LoopId loop) const {
   const auto blocks = place_.blocks_in_view(loop);
-  return edges_ > 0 &&
-         std::ranges::all_of(blocks, [&](BlockId id) { return plan_.reduces_over(id, loop); });
+  return edges_ > 0 && std::ranges::all_of(blocks, [&](BlockId id) {
+           const auto reads = ir::reads_of(nest_.blocks[id].body);
+           return plan_.reduces_over(id, loop) &&
+                  std::ranges::none_of(
+                      reads, [&](const ir::Read* read) { return plan_.is_of_lanes(read->tensor); });
+         });
 }
 
 void Emitter::emit_unrolled(LoopId loop) {

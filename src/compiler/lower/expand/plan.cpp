@@ -110,24 +110,23 @@ bool Plan::fills_stage(const ir::Item& item, LoopId loop) const {
   });
 }
 
-bool Plan::is_spread(BufferId buffer) const {
-  if (!is_of_lanes(buffer)) return false;
-  for (std::size_t b = 0; b < blocks.size(); ++b)
-    if (nest.blocks[b].writes == buffer && !nest.blocks[b].dead)
-      for (const LoopId l : blocks[b].path)
-        if (nest.loops[l].kind == ir::LoopKind::kThreadX && sized.extent(l) > 1 &&
-            inside(l, nest.buffers[buffer].at))
-          return true;
-  return false;
-}
-
 BlockId Plan::sum_of_lanes(LoopId loop) const {
   const auto& body = nest.loops[loop].body;
   if (body.size() != 1 || body[0].kind != ir::Item::Kind::kBlock) return -1;
-  const ir::Block& block = nest.blocks[body[0].id];
-  const auto* read = std::get_if<ir::Read>(&block.body->value);
-  const bool sums = read != nullptr && is_spread(read->tensor) && reduces_over(body[0].id, loop);
-  return sums ? body[0].id : -1;
+  const BlockId id = body[0].id;
+  const auto* read = std::get_if<ir::Read>(&nest.blocks[id].body->value);
+  if (read == nullptr || !reduces_over(id, loop)) return -1;
+  const auto is_over = [&](const SpreadDigit& own) {
+    return own.axis == ir::LoopKind::kThreadX &&
+           std::ranges::any_of(read->index[own.dim].terms, [&](const ir::AffineTerm& term) {
+             return std::ranges::any_of(blocks[id].iters[term.iter].digits,
+                                        [&](const LoopDigit& digit) {
+                                          return digit.loop == loop && digit.plain() &&
+                                                 term.coef * digit.weight == own.weight;
+                                        });
+           });
+  };
+  return std::ranges::any_of(spread[read->tensor], is_over) ? id : -1;
 }
 
 bool Plan::items_exchange_in(LoopId loop) const {
@@ -145,6 +144,7 @@ Planner::Planner(const ir::SizedNest& nest, const Limits& limits, const std::opt
             .nest = nest_,
             .blocks = {},
             .storage = {},
+            .spread = {},
             .blocks_in = {},
             .prepared = {},
             .lies_in = {},
@@ -152,6 +152,7 @@ Planner::Planner(const ir::SizedNest& nest, const Limits& limits, const std::opt
             .grids = grids} {
   plan_.keeps_iterations.assign(nest_.loops.size(), 0);
   plan_.storage.resize(nest_.buffers.size());
+  plan_.spread.resize(nest_.buffers.size());
 }
 
 Planned Planner::run() {
@@ -164,6 +165,7 @@ Planned Planner::run() {
     if (live(id)) plan_consumers(id);
   for (const BlockId id : nest_.blocks_in_order()) inherit_waits(id);
   drop_dead_write_backs();
+  plan_spread();
   for (BufferId id = 0; id < static_cast<BufferId>(nest_.buffers.size()); ++id) plan_storage(id);
   for (BlockId id = 0; id < blocks; ++id)
     if (live(id)) fill_padding(id);

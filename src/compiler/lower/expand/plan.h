@@ -97,14 +97,24 @@ struct Storage {
   std::int64_t stage = 0;            // elements of one stage
 };
 
+// Of a buffer in registers of a group's items: along the dimension, item i of an axis has the
+// elements whose coordinate / weight is i, less a multiple of `count`.
+struct SpreadDigit {
+  int dim;
+  ir::LoopKind axis;  // kThreadX, kThreadY or kThreadZ
+  std::int64_t weight, count;
+  friend bool operator==(const SpreadDigit&, const SpreadDigit&) = default;
+};
+
 struct Plan {
   const ir::SizedNest& sized;
   const ir::Nest& nest;
   std::vector<BlockPlan> blocks;
-  std::vector<Storage> storage;                 // by buffer
-  std::vector<std::vector<BlockId>> blocks_in;  // by loop
-  std::vector<char> prepared;                   // by buffer: prepare() fills it
-  std::vector<BufferId> lies_in;                // by buffer: the output that holds it; -1: none
+  std::vector<Storage> storage;                  // by buffer
+  std::vector<std::vector<SpreadDigit>> spread;  // by buffer
+  std::vector<std::vector<BlockId>> blocks_in;   // by loop
+  std::vector<char> prepared;                    // by buffer: prepare() fills it
+  std::vector<BufferId> lies_in;                 // by buffer: the output that holds it; -1: none
   // By loop: its first and last iterations have duties, so none may be skipped.
   std::vector<char> keeps_iterations;
   std::optional<Grids> grids;  // none: kernels run on threads, which share the work of regions
@@ -124,8 +134,8 @@ struct Plan {
   bool is_of_lanes(BufferId buffer) const {
     return nest.buffers[buffer].scope == ir::Scope::kLanes;
   }
-  // True if several items of a warp have a part of the buffer each.
-  bool is_spread(BufferId buffer) const;
+  // True if several items of a group have a part of the buffer each, in registers.
+  bool is_spread(BufferId buffer) const { return !spread[buffer].empty(); }
   // The block alone in the loop that sums up what the items of a warp have, where the loop goes
   // through these; -1: none.
   BlockId sum_of_lanes(LoopId loop) const;

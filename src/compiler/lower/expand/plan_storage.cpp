@@ -109,25 +109,7 @@ void Planner::plan_layout(BufferId id, Storage& storage) {
     if (storage.digits[k].modulus == 0)
       storage.extent[storage.digits[k].dim] = counts[k] * storage.digits[k].weight;
   if (buffer.scope == ir::Scope::kGroup) join_digits(storage);
-  if (plan_.is_spread(id)) spread_over_lanes(id, storage);
-}
-
-// Each item has one place along the dimension that its index drives.
-void Planner::spread_over_lanes(BufferId id, Storage& storage) {
-  if (!plan_.grids || !plan_.grids->exchanges)
-    refuse(ErrorKind::kUnsupported,
-           "the parts {} are in registers that the items of a warp exchange, which this target has "
-           "not: keep them in the memory of the group",
-           nest_.buffers[id].name);
-  for (std::size_t b = 0; b < plan_.blocks.size(); ++b) {
-    if (nest_.blocks[b].dead || nest_.blocks[b].writes != id) continue;
-    for (std::size_t d = 0; d < nest_.blocks[b].index.size(); ++d)
-      for (const auto& [iter, coef] : nest_.blocks[b].index[d].terms)
-        for (const LoopDigit& digit : plan_.blocks[b].iters[iter].digits)
-          if (nest_.loops[digit.loop].kind == ir::LoopKind::kThreadX)
-            std::erase_if(storage.digits,
-                          [&](const LayoutDigit& other) { return std::cmp_equal(other.dim, d); });
-  }
+  if (plan_.is_spread(id)) drop_spread_digits(id, storage);
 }
 
 // A row that is padded up to whole vectors has two digits, which are one where they lie side by

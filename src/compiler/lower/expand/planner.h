@@ -25,11 +25,16 @@ class Planner {
   void inherit_waits(BlockId id);
   void drop_dead_write_backs();
 
+  // plan_spread.cpp
+  void plan_spread();
+  std::int64_t places_in_layout(BufferId id, const SpreadDigit& own) const;
+  void check_own(BlockId id, const ir::Read& read) const;
+  void drop_spread_digits(BufferId id, Storage& storage) const;
+
   // plan_storage.cpp
   void plan_storage(BufferId id);
   void plan_layout(BufferId id, Storage& storage);
   void join_digits(Storage& storage);
-  void spread_over_lanes(BufferId id, Storage& storage);
   void fill_padding(BlockId id);
   void plan_borders();
   void plan_prepare();

@@ -25,6 +25,11 @@ void Emitter::fill_warps(flat::Grid& grid) {
 void Emitter::emit_sum_of_lanes(LoopId loop, BlockId sum) {
   if (place_.init_of || !plan_.blocks[sum].live) return;  // it starts with the first part
   const ir::Block& block = nest_.blocks[sum];
+  if (!plan_.grids || !plan_.grids->exchanges)
+    refuse(ErrorKind::kUnsupported,
+           "the parts {} are in registers that the items of a warp exchange, which this target has "
+           "not: keep them in the memory of the group",
+           nest_.buffers[std::get<ir::Read>(block.body->value).tensor].name);
   const BlockPlan& plan = plan_.blocks[sum];
   for (const LoopId l : plan.path)
     if (l != loop && plan_.reduces_over(sum, l))

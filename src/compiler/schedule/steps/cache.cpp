@@ -27,7 +27,7 @@ class Cacher {
     if (is_tensorized(nest_, loop_)) return refuse(Refusal::kAlreadyBound, step_.loop);
     if (auto is_free = check_new_name(nest_, step_.name); !is_free) return is_free;
     if (step_.scope == ir::Scope::kInput || step_.scope == ir::Scope::kOutput ||
-        step_.scope == ir::Scope::kLiteral || step_.scope == ir::Scope::kLanes)
+        step_.scope == ir::Scope::kLiteral)
       return refuse(Refusal::kBadScope, step_.name);
     if (auto possible = check_stages(); !possible) return possible;
     const LoopId lives_at = nest_.buffers[original_].at;
@@ -52,6 +52,8 @@ class Cacher {
     constexpr int kMostStages = 8;
     if (step_.stages < 1 || step_.stages > kMostStages)
       return refuse(Refusal::kBadNumber, step_.name);
+    if (step_.scope == ir::Scope::kLanes && loop_ == ir::kRoot)
+      return refuse(Refusal::kBadScope, step_.name);
     if (step_.stages > 1 && (!is_of_group() || loop_ == ir::kRoot))
       return refuse(Refusal::kBadScope, step_.name);
     return {};

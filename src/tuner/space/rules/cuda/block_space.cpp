@@ -272,20 +272,14 @@ struct BlockProgram {
   OtherStages others;
 
   Result<Sketch> build(std::span<const std::int64_t> values) const {
-    Sketch sketch{rule.prepared->nest, rule.prepared->steps};
-    std::set<std::string> placed;
-    ir::Sizes& sizes = sketch.nest.sizes;
-    const auto size = [&](int knob) {
-      return knob < 0 ? sizes.constant(1)
-                      : sizes.knob(knob, rule.knobs[static_cast<std::size_t>(knob)].name);
-    };
-    try {
+    return others.sketch([&](Sketch& sketch, std::set<std::string>& placed) {
+      ir::Sizes& sizes = sketch.nest.sizes;
+      const auto size = [&](int knob) {
+        return knob < 0 ? sizes.constant(1)
+                        : sizes.knob(knob, rule.knobs[static_cast<std::size_t>(knob)].name);
+      };
       put_on_blocks(rule.main, block_sizes(rule, values, size), sketch.nest, sketch.trace, placed);
-      others.put(sketch.nest, sketch.trace, placed);
-    } catch (const StepRefused& refused) {
-      return fail(ErrorKind::kIllegalSchedule, "{}", refused.error.text());
-    }
-    return sketch;
+    });
   }
 };
 
@@ -305,7 +299,9 @@ constexpr Meaning kBlockMeanings[] = {
     {"stage.weights",
      "shared: the block copies a chunk of the operand read in vectors into shared memory; cache: "
      "threads read it where it lies"},
-    {"stage.input", "the same of the operand that is read along pixels"},
+    {"stage.input",
+     "shared: the block copies what it needs of the operand that is read along pixels, or in "
+     "windows, into shared memory; cache: threads read it where it lies"},
     {"stages", "chunks that shared memory has room for: copies run ahead by one less"},
     {"rows.pad",
      "elements between rows of the input in shared memory, so that threads that read several rows "

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "tuner/space/rules/cuda/block_cost.h"
+#include "tuner/space/rules/cuda/card_limits.h"
 
 namespace lathe::space {
 namespace {
@@ -28,7 +29,7 @@ class BlockChooser {
       const std::pair split(tiling.groups, tiling.parts);
       if (std::ranges::find(splits, split) != splits.end()) continue;
       Values start = values_of(tiling);
-      if (!fits(start)) continue;
+      if (!keeps_limits(derived_, start, sizes_)) continue;
       splits.push_back(split);
       out.push_back(std::move(start));
       if (out.size() == kStarts) break;
@@ -155,13 +156,6 @@ class BlockChooser {
     for (const std::int64_t u : choices(rule_.at.unroll))
       if (u <= t.chunk && static_cast<double>(u) * products <= kWritten) best = std::max(best, u);
     return best;
-  }
-
-  bool fits(const Values& values) {
-    derived_.sizes.evaluate(values, sizes_);
-    return std::ranges::all_of(derived_.constraints, [&](const Constraint& c) {
-      return sizes_[static_cast<std::size_t>(c.size)] <= c.most;
-    });
   }
 
   const BlockRule& rule_;

@@ -3,7 +3,9 @@
 #include "tuner/space/rules/compose.h"
 #include "tuner/space/rules/cuda/block_space.h"
 #include "tuner/space/rules/cuda/permute_tile.h"
+#include "tuner/space/rules/cuda/row_kernel_space.h"
 #include "tuner/space/rules/cuda/thread_sum_space.h"
+#include "tuner/space/rules/cuda/window_space.h"
 #include "tuner/space/rules/opencl/grid_context.h"
 #include "tuner/space/rules/opencl/grid_cook_toom.h"
 #include "tuner/space/rules/opencl/item_space.h"
@@ -23,9 +25,11 @@ Result<Derived> derive_direct(const CudaContext& context, const GridContext& as_
   if (context.workload.stages.empty()) return derive_items(as_grid);
   const auto prepared =
       std::make_shared<const Prepared>(prepare_for_card(context.workload, context.target));
+  if (auto rows = derive_row_kernels(prepared, context)) return std::move(*rows);
   if (auto blocks = derive_blocks(prepared, context)) return std::move(*blocks);
   if (auto sums = derive_thread_sums(prepared, context)) return std::move(*sums);
   if (auto permutes = derive_permutes(prepared, context)) return std::move(*permutes);
+  if (auto windows = derive_windows(prepared, context)) return std::move(*windows);
   return derive_items(as_grid);
 }
 
@@ -42,7 +46,8 @@ Result<Derived> derive_for_cuda(const te::Workload& workload, const CudaTarget& 
 }
 
 std::string_view cuda_meaning(std::string_view knob) {
-  for (const auto meanings : {block_meanings(), thread_sum_meanings(), permute_meanings()})
+  for (const auto meanings :
+       {row_kernel_meanings(), block_meanings(), thread_sum_meanings(), permute_meanings()})
     for (const Meaning& meaning : meanings)
       if (meaning.knob == knob) return meaning.text;
   return meaning_in(item_meanings(), std::span<const Rule<GridContext>>(kCudaRules), knob);

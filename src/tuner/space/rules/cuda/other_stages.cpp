@@ -8,7 +8,7 @@ namespace lathe::space {
 
 OtherStages::OtherStages(std::shared_ptr<const Prepared> prepared, int main,
                          const CudaContext& context)
-    : prepared_(std::move(prepared)), target_(context.target) {
+    : prepared_(std::move(prepared)), rows_(prepared_, main, context), target_(context.target) {
   const te::Workload& view = prepared_->view;
   for (int s = 0; std::cmp_less(s, view.stages.size()); ++s) {
     if (s == main || view.stages[static_cast<std::size_t>(s)].reduce == ir::ReduceOp::kNone)
@@ -21,6 +21,25 @@ OtherStages::OtherStages(std::shared_ptr<const Prepared> prepared, int main,
     other.sum = thread_sum_of(other.stage);
     if (other.blocks || other.sum.sum >= 0) others_.push_back(std::move(other));
   }
+}
+
+// Where stages along rows are in the way of others, they are kernels of their own.
+Result<Sketch> OtherStages::sketch(
+    const std::function<void(Sketch&, std::set<std::string>&)>& put_main) const {
+  const auto made = [&](bool with_rows) -> Result<Sketch> {
+    Sketch sketch{prepared_->nest, prepared_->steps};
+    std::set<std::string> placed;
+    try {
+      if (with_rows) rows_.put(sketch.nest, sketch.trace, placed);
+      put_main(sketch, placed);
+      put(sketch.nest, sketch.trace, placed);
+    } catch (const StepRefused& refused) {
+      return fail(ErrorKind::kIllegalSchedule, "{}", refused.error.text());
+    }
+    return sketch;
+  };
+  auto first = made(rows_.any());
+  return first || !rows_.any() ? std::move(first) : made(false);
 }
 
 void OtherStages::put(ir::Nest& nest, schedule::Trace& trace, std::set<std::string>& placed) const {

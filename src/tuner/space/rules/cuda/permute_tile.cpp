@@ -90,26 +90,19 @@ class PermuteBuilder : private CardBuilder {
 };
 
 struct PermuteProgram {
-  std::shared_ptr<const Prepared> prepared;
   ItemStage main;
   std::int64_t width;
   OtherStages others;
   std::vector<Knob> knobs;
 
   Result<Sketch> build() const {
-    Sketch sketch{prepared->nest, prepared->steps};
-    std::set<std::string> placed;
-    const auto size = [&](int knob) {
-      return sketch.nest.sizes.knob(knob, knobs[static_cast<std::size_t>(knob)].name);
-    };
-    try {
+    return others.sketch([&](Sketch& sketch, std::set<std::string>& placed) {
+      const auto size = [&](int knob) {
+        return sketch.nest.sizes.knob(knob, knobs[static_cast<std::size_t>(knob)].name);
+      };
       put_permute_on_blocks(main, {width, size(0), size(1), size(2)}, sketch.nest, sketch.trace,
                             placed);
-      others.put(sketch.nest, sketch.trace, placed);
-    } catch (const StepRefused& refused) {
-      return fail(ErrorKind::kIllegalSchedule, "{}", refused.error.text());
-    }
-    return sketch;
+    });
   }
 };
 
@@ -169,7 +162,7 @@ std::optional<Derived> derive_permutes(const std::shared_ptr<const Prepared>& pr
   };
   derived.starts = {{nearest(0, kTile / width), nearest(1, kTile), 8}};
   derived.build = [program = std::make_shared<const PermuteProgram>(PermuteProgram{
-                       prepared, main, width, {prepared, main.stage, context}, derived.knobs})](
+                       main, width, {prepared, main.stage, context}, derived.knobs})](
                       std::span<const std::int64_t>) { return program->build(); };
   return derived;
 }

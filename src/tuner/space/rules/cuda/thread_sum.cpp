@@ -16,98 +16,167 @@ constexpr std::int64_t kTermsOfOneThread = 32;
 // Threads that add up the sums of the others.
 constexpr std::int64_t kAddingThreads = 32;
 
-class ThreadSumBuilder : private CardBuilder {
- public:
-  ThreadSumBuilder(const ItemStage& stage, const ThreadSum& sum, const ThreadSumSizes& sizes,
-                   ir::Nest& nest, schedule::Trace& trace, std::set<std::string>& placed)
-      : CardBuilder(stage, sum.along_sum ? 1 : sum.width, sum.result, nest, trace, placed),
+// What both ways to share a sum have in common: i of results into i.g of blocks and i.i of threads.
+class SharedSumBuilder : protected CardBuilder {
+ protected:
+  SharedSumBuilder(const ItemStage& stage, const ThreadSum& sum, const ThreadSumSizes& sizes,
+                   std::int64_t width, ir::Nest& nest, schedule::Trace& trace,
+                   std::set<std::string>& placed)
+      : CardBuilder(stage, width, sum.result, nest, trace, placed),
         sum_(sum),
-        sizes_(sizes) {}
+        sizes_(sizes),
+        i_(loop(sum.result)),
+        k_(loop(sum.sum)),
+        block_(i_ + ".g") {}
 
-  void run() {
-    split_loops();
-    order_loops();
-    // The parts of a result lie where neighbouring threads have neighbouring elements. Along the
-    // sum, a thread has one for each element of a vector.
-    const int dim = sum_.along_sum ? -1 : 0;
-    partial_ = name_ + ".threads";
-    step(schedule::Rfactor{name_, k_ + ".w", partial_, dim, ir::Scope::kGroup});
-    split_parts();
-    keep_partial();
-    step(schedule::ReverseComputeAt{name_, block_});
-    add_in_two_steps(dim);
-    bind_loops();
-    add_up();
-    write_out();
-    placed_.insert(name_);
-  }
-
- private:
-  bool in_vectors() const { return !sum_.along_sum && width_ > 1; }
-
-  // i of results into i.g of blocks, i.i of threads, i.l of a vector; k of the sum into k.s, k.u
-  // (written out), k.t of threads, k.l of a vector.
-  void split_loops() {
-    i_ = loop(sum_.result);
-    k_ = loop(sum_.sum);
-    if (in_vectors()) {
-      split(i_, times(sizes_.results, width()), i_ + ".g", i_ + ".r");
-      split(i_ + ".r", width(), i_ + ".i", i_ + ".l");
-    } else {
-      split(i_, sizes_.results, i_ + ".g", i_ + ".i");
-    }
-    split(k_, times(sizes_.threads, number(lanes())), k_ + ".o", k_ + ".w");
-    split(k_ + ".o", sizes_.unroll, k_ + ".s", k_ + ".u");
-  }
-
-  void order_loops() {
-    Names order;
+  // Loops of blocks come first, then those of threads, the other reductions and these.
+  void order_loops(const Names& threads, const Names& inner) {
     for (int i = 0; std::cmp_less(i, stage_.iters.size()); ++i)
       if (stage_.iters[static_cast<std::size_t>(i)].kind == te::IterKind::kSpatial &&
           i != sum_.result)
         far_.push_back(loop(i));
-    block_ = i_ + ".g";
     far_.push_back(block_);
-    order = far_;
-    order.push_back(i_ + ".i");
-    order.push_back(k_ + ".w");
+    Names order = far_;
+    order.insert(order.end(), threads.begin(), threads.end());
     for (int i = 0; std::cmp_less(i, stage_.iters.size()); ++i)
       if (stage_.iters[static_cast<std::size_t>(i)].kind == te::IterKind::kReduce && i != sum_.sum)
         order.push_back(loop(i));
-    order.push_back(k_ + ".s");
-    order.push_back(k_ + ".u");
-    if (in_vectors()) order.push_back(i_ + ".l");
-    step(schedule::Reorder{order});
-    inner_.assign(std::ranges::find(order, k_ + ".w") + 1, order.end());
-  }
-
-  // k.w into k.t of threads and k.l of a vector, which is innermost.
-  void split_parts() {
-    split(k_ + ".w", number(lanes()), k_ + ".t", k_ + ".l");
-    Names order = inner_;
-    if (in_vectors()) order.insert(order.end() - 1, k_ + ".l");
-    else order.push_back(k_ + ".l");
-    order.insert(order.begin(), k_ + ".t");
+    order.insert(order.end(), inner.begin(), inner.end());
     step(schedule::Reorder{order});
   }
-  std::int64_t lanes() const { return sum_.along_sum ? sum_.width : 1; }
+  void bind_blocks() {
+    blocks_ = fused(far_, name_ + ".far");
+    kind(blocks_, LoopKind::kBlockX);
+  }
+  // Of loops along the dimensions of the result, the one along several results of the block.
+  const std::string& result_loop(const Names& loops) const {
+    return loops[static_cast<std::size_t>(vector_dim_)];
+  }
 
-  // The sums that are under way, in registers.
-  void keep_partial() {
-    const std::string acc = name_ + ".acc";
-    if (!sum_.along_sum) return keep(partial_, acc, k_ + ".t", 1, in_vectors());
-    auto layout = dims_in_order(0, false);
-    const auto part = static_cast<int>(dims_);
-    layout.push_back({part, lanes()});
-    layout.push_back({part, std::int64_t{1}});
-    step(schedule::Cache{partial_, acc, k_ + ".t", ir::Scope::kRegister, layout});
-    for (std::size_t i = 0; i < layout.size(); ++i)
-      kind(fmt::format("{}.d{}", acc, i),
-           lanes() > 1 && i + 1 == layout.size() ? LoopKind::kVectorized : LoopKind::kUnrolled);
+  const ThreadSum& sum_;
+  const ThreadSumSizes& sizes_;
+  const std::string i_, k_, block_;
+  std::string blocks_;  // the loop that all of far_ became
+  Names far_;           // loops of blocks
+};
+
+// Warps share a sum: lanes exchange what they have, and warps leave theirs in shared memory.
+class WarpSumBuilder : private SharedSumBuilder {
+ public:
+  WarpSumBuilder(const ItemStage& stage, const ThreadSum& sum, const ThreadSumSizes& sizes,
+                 ir::Nest& nest, schedule::Trace& trace, std::set<std::string>& placed)
+      : SharedSumBuilder(stage, sum, sizes, 1, nest, trace, placed) {}
+
+  void run() {
+    split_loops();
+    step(schedule::Rfactor{name_, k_ + (has_warps() ? ".w" : ".l"), partial(), -1,
+                           has_warps() ? ir::Scope::kGroup : ir::Scope::kLanes});
+    step(schedule::ReverseComputeAt{name_, block_});
+    if (has_warps())
+      step(schedule::Rfactor{partial(), k_ + ".l", name_ + ".lanes", -1, ir::Scope::kLanes});
+    bind_loops();
+    add_up();
+    placed_.insert(name_);
+  }
+
+ private:
+  bool has_warps() const { return sizes_.warps > 1; }
+  std::string partial() const { return name_ + (has_warps() ? ".warps" : ".lanes"); }
+  LoopKind kind_of_results() const { return has_warps() ? LoopKind::kThreadZ : LoopKind::kThreadY; }
+
+  // k of the sum into k.s, k.u (written out), k.w of warps, k.l of lanes, k.v of a vector.
+  void split_loops() {
+    const std::int64_t of_warp = kLanesOfSum * sum_.width;
+    split(i_, sizes_.results, block_, i_ + ".i");
+    split(k_, number(sizes_.warps * of_warp), k_ + ".o", k_ + ".r");
+    Names threads = {i_ + ".i"};
+    if (has_warps()) {
+      split(k_ + ".r", number(of_warp), k_ + ".w", k_ + ".q");
+      threads.push_back(k_ + ".w");
+    }
+    split(k_ + (has_warps() ? ".q" : ".r"), number(sum_.width), k_ + ".l", k_ + ".v");
+    threads.push_back(k_ + ".l");
+    split(k_ + ".o", sizes_.unroll, k_ + ".s", k_ + ".u");
+    order_loops(threads, {k_ + ".s", k_ + ".u", k_ + ".v"});
+  }
+
+  void bind_loops() {
+    bind_blocks();
+    kind(i_ + ".i", kind_of_results());
+    kind(k_ + ".l", LoopKind::kThreadX);
+    kind(k_ + ".u", LoopKind::kUnrolled);
+    kind(k_ + ".v", sum_.width > 1 ? LoopKind::kVectorized : LoopKind::kUnrolled);
+    if (!has_warps()) return;
+    kind(k_ + ".w", LoopKind::kThreadY);
+    const Names loops = loops_of(partial(), blocks_);
+    kind(result_loop(loops), kind_of_results());
+    kind(loops[loops.size() - 2], LoopKind::kThreadY);
+  }
+
+  void add_up() {
+    Names loops = loops_of(name_, blocks_);
+    const std::string parts = loops.back(), result = result_loop(loops);
+    loops.pop_back();
+    std::erase(loops, result);
+    loops.push_back(result);
+    loops.push_back(parts);
+    step(schedule::Reorder{loops});
+    keep(name_, name_ + ".sum", result, 0, false);
+    kind(result, kind_of_results());
+    if (has_warps()) {
+      split(parts, number(kWarpsTogether), parts + ".o", parts + ".v");
+      kind(parts + ".o", LoopKind::kUnrolled);
+      kind(parts + ".v", LoopKind::kVectorized);
+    }
+    place_maps(result, false);
+  }
+
+  static constexpr std::int64_t kWarpsTogether = 4;
+};
+
+class ThreadSumBuilder : private SharedSumBuilder {
+ public:
+  ThreadSumBuilder(const ItemStage& stage, const ThreadSum& sum, const ThreadSumSizes& sizes,
+                   ir::Nest& nest, schedule::Trace& trace, std::set<std::string>& placed)
+      : SharedSumBuilder(stage, sum, sizes, sum.width, nest, trace, placed) {}
+
+  void run() {
+    split_loops();
+    partial_ = name_ + ".threads";
+    // The parts of a result lie where neighbouring threads have neighbouring elements.
+    step(schedule::Rfactor{name_, k_ + ".t", partial_, 0, ir::Scope::kGroup});
+    keep(partial_, name_ + ".acc", k_ + ".t", 1, in_vectors());
+    step(schedule::ReverseComputeAt{name_, block_});
+    add_in_two_steps();
+    bind_blocks();
+    kind(i_ + ".i", LoopKind::kThreadX);
+    kind(k_ + ".t", LoopKind::kThreadY);
+    add_up();
+    kind(k_ + ".u", LoopKind::kUnrolled);
+    if (in_vectors()) kind(i_ + ".l", LoopKind::kVectorized);
+    placed_.insert(name_);
+  }
+
+ private:
+  bool in_vectors() const { return width_ > 1; }
+
+  // i.i of threads has i.l of a vector; k of the sum into k.s, k.u (written out), k.t of threads.
+  void split_loops() {
+    if (in_vectors()) {
+      split(i_, times(sizes_.results, width()), block_, i_ + ".r");
+      split(i_ + ".r", width(), i_ + ".i", i_ + ".l");
+    } else {
+      split(i_, sizes_.results, block_, i_ + ".i");
+    }
+    split(k_, sizes_.threads, k_ + ".o", k_ + ".t");
+    split(k_ + ".o", sizes_.unroll, k_ + ".s", k_ + ".u");
+    Names inner = {k_ + ".s", k_ + ".u"};
+    if (in_vectors()) inner.push_back(i_ + ".l");
+    order_loops({i_ + ".i", k_ + ".t"}, inner);
   }
 
   // Some threads add up what the others have, and one what these have.
-  void add_in_two_steps(int dim) {
+  void add_in_two_steps() {
     const Names loops = loops_of(name_, block_);
     const std::string &parts = loops.back(), some = parts + ".i";
     split(parts, number(kAddingThreads), parts + ".o", some);
@@ -128,23 +197,12 @@ class ThreadSumBuilder : private CardBuilder {
     order.push_back(parts + ".o");
     if (in_vectors()) order.push_back(lane);
     step(schedule::Reorder{order});
-    step(schedule::Rfactor{name_, some, few, dim, ir::Scope::kGroup});
+    step(schedule::Rfactor{name_, some, few, 0, ir::Scope::kGroup});
     step(schedule::ReverseComputeAt{name_, block_});
     if (in_vectors()) kind(lane, LoopKind::kVectorized);
     keep(few, few + ".acc", some, 1, in_vectors());
-    kind(result, sum_.along_sum ? LoopKind::kThreadY : LoopKind::kThreadX);
-    kind(some, sum_.along_sum ? LoopKind::kThreadX : LoopKind::kThreadY);
-  }
-  // Of loops along the dimensions of the result, the one along several results of the block.
-  const std::string& result_loop(const Names& loops) const {
-    return loops[static_cast<std::size_t>(vector_dim_)];
-  }
-
-  void bind_loops() {
-    blocks_ = fused(far_, name_ + ".far");
-    kind(blocks_, LoopKind::kBlockX);
-    kind(i_ + ".i", sum_.along_sum ? LoopKind::kThreadY : LoopKind::kThreadX);
-    kind(k_ + ".t", sum_.along_sum ? LoopKind::kThreadX : LoopKind::kThreadY);
+    kind(result, LoopKind::kThreadX);
+    kind(some, LoopKind::kThreadY);
   }
 
   void add_up() {
@@ -163,23 +221,13 @@ class ThreadSumBuilder : private CardBuilder {
     if (!lane.empty()) loops.push_back(lane);
     step(schedule::Reorder{loops});
     keep(name_, name_ + ".sum", result, 0, in_vectors());
-    kind(result, sum_.along_sum ? LoopKind::kThreadY : LoopKind::kThreadX);
+    kind(result, LoopKind::kThreadX);
     kind(parts, LoopKind::kUnrolled);
     if (!lane.empty()) kind(lane, LoopKind::kVectorized);
     place_maps(result, in_vectors());
   }
 
-  void write_out() {
-    kind(k_ + ".u", LoopKind::kUnrolled);
-    kind(k_ + ".l", lanes() > 1 ? LoopKind::kVectorized : LoopKind::kUnrolled);
-    if (in_vectors()) kind(i_ + ".l", LoopKind::kVectorized);
-  }
-
-  const ThreadSum& sum_;
-  const ThreadSumSizes& sizes_;
-  std::string i_, k_, block_, partial_;
-  std::string blocks_;  // the loop that all of far_ became
-  Names far_, inner_;   // loops of blocks, and those of a part of a sum
+  std::string partial_;
 };
 
 // True if the row goes through its dimension element by element, none twice: no window does.
@@ -203,14 +251,17 @@ int contiguous_iter(const ItemStage& stage, const ir::Read& read) {
   return -1;
 }
 
-// Elements of a vector of 16 bytes, if all of them begin at multiples of that.
+// Elements of a vector of 16 bytes, if all of them begin at multiples of that, also in parts of a
+// sum, and none ends beyond the tensor.
 std::int64_t lanes_along(const ItemStage& stage, const ir::Read& read, int contiguous) {
   constexpr int kBytes = 16;
   const auto& source = stage.view->tensors[static_cast<std::size_t>(read.tensor)];
   const std::int64_t lanes = kBytes / size_of(source.dtype);
-  // Parts of a sum may end within a vector: bounds of them are told element by element.
-  const bool aligned = source.shape.back() % lanes == 0 && read.index.back().offset == 0 &&
-                       read.index.back().terms.size() == 1;
+  const ir::Affine& row = read.index.back();
+  const bool aligned = source.shape.back() % lanes == 0 && row.offset % lanes == 0 &&
+                       std::ranges::all_of(row.terms, [&](const ir::AffineTerm& term) {
+                         return term.iter == contiguous || term.coef % lanes == 0;
+                       });
   return aligned && stage.extent(contiguous) % lanes == 0 ? lanes : 1;
 }
 
@@ -247,7 +298,8 @@ ThreadSum thread_sum_of(const ItemStage& stage) {
 
 void put_sum_on_threads(const ItemStage& stage, const ThreadSum& sum, const ThreadSumSizes& sizes,
                         ir::Nest& nest, schedule::Trace& trace, std::set<std::string>& placed) {
-  ThreadSumBuilder(stage, sum, sizes, nest, trace, placed).run();
+  if (sum.along_sum) WarpSumBuilder(stage, sum, sizes, nest, trace, placed).run();
+  else ThreadSumBuilder(stage, sum, sizes, nest, trace, placed).run();
 }
 
 }  // namespace lathe::space

@@ -1,9 +1,10 @@
 // A long sum (or another reduction) whose elements nobody else needs: threads of a block share it,
-// and their sums meet in shared memory, in a fixed order.
+// and their sums meet in a fixed order.
 //
-// Where the summed axis is contiguous, threads x go along it:
-//   blocks: results; threads y: results of the block; x: the sum, in vectors
-// else along the axis of the result that is contiguous:
+// Where the summed axis is contiguous, threads x go along it, in vectors. The lanes of a warp
+// exchange their sums, and those of several warps meet in shared memory:
+//   blocks: results; threads z: results of the block; y: warps; x: lanes
+// else they go along the axis of the result that is contiguous, and all meet in shared memory:
 //   blocks: results; threads x: results of the block, in vectors; y: the sum
 #pragma once
 
@@ -15,10 +16,12 @@
 
 namespace lathe::space {
 
+inline constexpr std::int64_t kLanesOfSum = 32;
 struct ThreadSumSizes {
-  ir::SizeId threads;  // that share a sum
-  ir::SizeId results;  // of a block, by threads along them
-  ir::SizeId unroll;   // elements, or vectors of them, that a thread takes at a time
+  std::int64_t warps = 1;  // that share a sum, along the axis that is summed
+  ir::SizeId threads;      // that share it along another
+  ir::SizeId results;      // of a block, by threads along them
+  ir::SizeId unroll;       // elements, or vectors of them, that a thread takes at a time
 };
 
 // How a stage is such a sum.

@@ -3,9 +3,11 @@
 #include <algorithm>
 #include <bit>
 
+#include "tuner/space/rules/cuda/card_limits.h"
 #include "tuner/space/rules/cuda/other_stages.h"
 #include "tuner/space/rules/opencl/item_space.h"
 #include "tuner/space/rules/shared/choices.h"
+#include "tuner/space/rules/shared/knob_list.h"
 
 namespace lathe::space {
 namespace {
@@ -54,40 +56,64 @@ SumNumbers usual_numbers(const ItemStage& stage, const ThreadSum& sum, const Cud
   return out;
 }
 
+// Those that share a sum, a power of two.
+std::int64_t warps_in(const SumNumbers& numbers) {
+  return std::max<std::int64_t>(1, numbers.threads / kLanesOfSum);
+}
+
+// So many that each has some of the terms.
+std::vector<std::string> warps_of(std::int64_t terms, std::int64_t width) {
+  constexpr std::int64_t kMostWarps = 32;
+  std::vector<std::string> out;
+  for (std::int64_t w = 1; w <= kMostWarps && (w - 1) * kLanesOfSum * width < terms; w *= 2)
+    out.push_back(std::to_string(w));
+  return out;
+}
+
+void list_shared_sum_knobs(const ItemStage& main, const ThreadSum& sum, std::vector<Knob>& knobs) {
+  KnobList list(knobs);
+  const std::int64_t terms = main.extent(sum.sum);
+  const std::int64_t results = std::max(main.extent(sum.result), kWarpOfSums);
+  if (sum.along_sum) list.choice("sum.warps", warps_of(terms, sum.width));
+  else
+    list.size("sum.threads",
+              up_to({1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024}, std::max(terms, kWarpOfSums)));
+  list.size("threads.results", up_to({1, 2, 4, 8, 16, 32, 64, 128}, results));
+  list.size("unroll.k", up_to({1, 2, 4, 8}, terms));
+}
+
 struct ThreadSumProgram {
-  std::shared_ptr<const Prepared> prepared;
   ItemStage main;
   ThreadSum sum;
   OtherStages others;
   std::vector<Knob> knobs;
 
-  Result<Sketch> build() const {
-    Sketch sketch{prepared->nest, prepared->steps};
-    std::set<std::string> placed;
-    const auto size = [&](int knob) {
-      return sketch.nest.sizes.knob(knob, knobs[static_cast<std::size_t>(knob)].name);
-    };
-    try {
-      put_sum_on_threads(main, sum, {size(0), size(1), size(2)}, sketch.nest, sketch.trace, placed);
-      others.put(sketch.nest, sketch.trace, placed);
-    } catch (const StepRefused& refused) {
-      return fail(ErrorKind::kIllegalSchedule, "{}", refused.error.text());
-    }
-    return sketch;
+  Result<Sketch> build(std::span<const std::int64_t> values) const {
+    return others.sketch([&](Sketch& sketch, std::set<std::string>& placed) {
+      const auto size = [&](int knob) {
+        return sketch.nest.sizes.knob(knob, knobs[static_cast<std::size_t>(knob)].name);
+      };
+      const std::int64_t warps = sum.along_sum ? number_chosen(knobs, 0, values) : 1;
+      put_sum_on_threads(main, sum, {warps, size(0), size(1), size(2)}, sketch.nest, sketch.trace,
+                         placed);
+    });
   }
 };
 
 constexpr Meaning kThreadSumMeanings[] = {
-    {"sum.threads", "threads that share a sum"},
+    {"sum.warps", "warps that share a sum along the axis that is contiguous in memory"},
+    {"sum.threads", "threads that share a sum along another axis"},
     {"threads.results", "threads of a block along its results"},
 };
 
-void limit_sums(const CudaContext& context, Derived& derived) {
+void limit_sums(const CudaContext& context, bool along_sum, Derived& derived) {
   ir::Sizes& s = derived.sizes;
   const auto knob = [&](int k) {
     return s.knob(k, derived.knobs[static_cast<std::size_t>(k)].name);
   };
-  const ir::SizeId threads = s.mul(knob(0), knob(1));
+  const ir::SizeId of_sum =
+      along_sum ? s.mul(size_chosen(derived.knobs, 0, s), s.constant(kLanesOfSum)) : knob(0);
+  const ir::SizeId threads = s.mul(of_sum, knob(1));
   derived.constraints.push_back(
       {"the block has more threads than the card takes", threads, context.target.block_threads});
   if (context.flavour == Flavour::kWide) return;
@@ -127,8 +153,8 @@ std::span<const Meaning> thread_sum_meanings() { return kThreadSumMeanings; }
 ThreadSumSizes fixed_sum_sizes(const ItemStage& stage, const ThreadSum& sum,
                                const CudaTarget& target, ir::Nest& nest) {
   const SumNumbers numbers = usual_numbers(stage, sum, target);
-  return {nest.sizes.constant(numbers.threads), nest.sizes.constant(numbers.results),
-          nest.sizes.constant(numbers.unroll)};
+  return {warps_in(numbers), nest.sizes.constant(numbers.threads),
+          nest.sizes.constant(numbers.results), nest.sizes.constant(numbers.unroll)};
 }
 
 Prepared prepare_for_card(const te::Workload& workload, const CudaTarget& target) {
@@ -148,19 +174,16 @@ std::optional<Derived> derive_thread_sums(const std::shared_ptr<const Prepared>&
   const ThreadSum sum = thread_sum_of(main);
   if (sum.sum < 0) return {};
   Derived derived;
-  const std::int64_t terms = main.extent(sum.sum), results = main.extent(sum.result);
-  derived.knobs = {
-      {"sum.threads",
-       up_to({1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024}, std::max(terms, kWarpOfSums)),
-       {}},
-      {"threads.results", up_to({1, 2, 4, 8, 16, 32, 64, 128}, std::max(results, kWarpOfSums)), {}},
-      {"unroll.k", up_to({1, 2, 4, 8}, terms), {}}};
-  limit_sums(context, derived);
+  list_shared_sum_knobs(main, sum, derived.knobs);
+  limit_sums(context, sum.along_sum, derived);
   const SumNumbers usual = usual_numbers(main, sum, context.target);
-  derived.starts = {{usual.threads, usual.results, usual.unroll}};
+  const auto& first = derived.knobs[0];
+  const std::int64_t warps = std::bit_width(static_cast<std::uint64_t>(warps_in(usual))) - 1;
+  derived.starts = {{sum.along_sum ? std::min(warps, std::ssize(first.values) - 1) : usual.threads,
+                     usual.results, usual.unroll}};
   derived.build = [program = std::make_shared<const ThreadSumProgram>(ThreadSumProgram{
-                       prepared, main, sum, {prepared, main.stage, context}, derived.knobs})](
-                      std::span<const std::int64_t>) { return program->build(); };
+                       main, sum, {prepared, main.stage, context}, derived.knobs})](
+                      std::span<const std::int64_t> values) { return program->build(values); };
   return derived;
 }
 
