@@ -16,7 +16,7 @@ using Values = std::vector<std::int64_t>;
 
 constexpr std::int64_t kLanesOfWarp = 32;
 // Elements of rows in registers: beside them a thread has addresses and counters.
-constexpr std::int64_t kMostKept = 64, kMostKeptWide = 128, kBesideKept = 40;
+constexpr std::int64_t kMostKept = 56, kMostKeptWide = 128, kBesideKept = 40;
 // Of the default space.
 constexpr std::int64_t kFewestOfRows = 64;
 // Of a sum of the widest type; buffers in shared memory begin at multiples of so many.
