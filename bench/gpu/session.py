@@ -315,6 +315,9 @@ def parse_options():
     if found is None:
         parser.error(f"there is no command {options.lathe}; --lathe names it")
     options.lathe = found
+    told = subprocess.run([found, "--version"], capture_output=True, text=True, check=False)
+    if told.returncode:
+        parser.error(f"{found} does not start: {told.stderr.strip()[-400:]}")
     return options
 
 

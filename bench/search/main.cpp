@@ -27,6 +27,7 @@ constexpr Named kProbes[] = {
     {"tuning", tuning, "trials a second, time to the first trial, where the time goes"},
     {"memory", memory, "peak of the tuner's, builders' and runner's memory during a run"},
     {"constants", constants, "fits the analytic model's constants to recorded spaces"},
+    {"cards", cards, "how well programs for cards are ordered before any is measured"},
 };
 
 int usage(const std::string& wrong) {

@@ -53,5 +53,6 @@ Result<std::vector<Row>> storing(const Settings& settings);
 Result<std::vector<Row>> tuning(const Settings& settings);
 Result<std::vector<Row>> memory(const Settings& settings);
 Result<std::vector<Row>> constants(const Settings& settings);
+Result<std::vector<Row>> cards(const Settings& settings);
 
 }  // namespace lathe::bench

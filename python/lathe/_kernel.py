@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import tempfile
 from typing import Any, NamedTuple
 
 from . import _native, _pickled
@@ -29,6 +30,13 @@ class Kernel(_native.Kernel):
 
     Constant inputs are copied and packed when they are first given. Leave them out afterwards;
     where they are given again, they are compared, and packed again if they differ.
+
+    A kernel for a card of NVIDIA (``on_card``) takes arrays on that card, by DLPack: PyTorch's,
+    CuPy's and others. A call gives its work to a stream and returns. ``stream`` says which: a
+    number, or a stream of PyTorch or CuPy; by default PyTorch's current one where PyTorch uses
+    cards, else the default stream. A kernel serves one stream at a time. Where no input is
+    PyTorch's, give ``out``. Constants are packed when they are first given, all at once; calls
+    leave them out afterwards, and ``prepare`` packs others.
 
     Several threads may call one kernel; one runs at a time. Other threads of Python go on
     meanwhile. A forked child may use it, too.
@@ -57,13 +65,15 @@ class Kernel(_native.Kernel):
         cls, workload: _native.Workload, schedule: str, machine: _native.Machine, check: bool
     ) -> Kernel:
         trace = workload.trace(schedule, machine)
-        code = workload.module(trace, machine, check)
-        kernel = cls(
-            _native.Library.of_module(code, workload.inputs, workload.outputs, machine.threads)
-        )
+        kernel = cls(_library_of(workload, trace, machine, check))
         kernel._workload, kernel._machine, kernel._check = workload, machine, check
         kernel._trace = trace
         return kernel
+
+    @property
+    def on_card(self) -> bool:
+        """Whether arrays are on a card of NVIDIA, and calls return before the card is done."""
+        return self._library.on_card
 
     @property
     def threads(self) -> int:
@@ -141,6 +151,11 @@ class Kernel(_native.Kernel):
         return tuple(arrays)
 
     def __reduce__(self) -> Any:
+        if self.on_card:
+            raise invalid(
+                "a kernel for a card cannot be pickled; save() it, and load() it in the other "
+                "process"
+            )
         library, module = self._library, self._library.is_module
         parts = _pickled.Parts(
             library.data,
@@ -162,6 +177,20 @@ class Kernel(_native.Kernel):
         threads = f", {self.threads} threads" if self.threads > 1 else ""
         numerics = f", numerics {self.numerics}" if self.numerics else ""
         return f"<lathe.Kernel ({inputs}) -> {outputs}{threads}{numerics}>"
+
+
+def _library_of(
+    workload: _native.Workload, trace: str, machine: _native.Machine, check: bool
+) -> _native.Library:
+    if machine.target.startswith("cpu:"):
+        code = workload.module(trace, machine, check)
+        return _native.Library.of_module(
+            code, workload.inputs, workload.outputs, machine.threads
+        )
+    with tempfile.TemporaryDirectory(prefix="lathe-kernel-") as folder:
+        path = os.path.join(folder, "kernel.so")
+        workload.write_library(path, trace, machine, check)
+        return _native.Library.open(path)
 
 
 _NUMPY = {

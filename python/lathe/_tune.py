@@ -35,6 +35,10 @@ def threads_of(given: int | None) -> int:
     return number
 
 
+def has_threads(target: str) -> bool:
+    return target.startswith("cpu:")
+
+
 def threads_text(given: int | None, number: int) -> str:
     """How many threads a run uses, and why."""
     why = "as was asked for" if given is not None else _native.Machine.usual_threads()[1]
@@ -45,8 +49,11 @@ def machine_of(
     threads: int | None, database: str | None, target: str = "cpu:host", cold_cache: bool = False
 ) -> _native.Machine:
     machine = _native.Machine()
-    machine.target = target
-    machine.threads = threads_of(threads)
+    machine.target = target if ":" in target else f"{target}:host"
+    if has_threads(machine.target):
+        machine.threads = threads_of(threads)
+    elif threads is not None:
+        raise invalid(f"only programs of processors have threads, and the target is {target}")
     machine.database = "" if database is None else file_name(database, "the database")
     machine.cold_cache = cold_cache
     return machine
@@ -81,7 +88,9 @@ def _give_constants(kernel: Kernel, tensors: Mapping[str, Any]) -> None:
         for t in kernel.inputs
         if t.constant and is_array(tensors.get(t.name))
     }
-    if known:
+    # On a card all are packed at once; where some are unknown, the first call gives them.
+    partly = kernel.on_card and len(known) < sum(t.constant for t in kernel.inputs)
+    if known and not partly:
         kernel.prepare(**known)
 
 
@@ -127,6 +136,7 @@ def tune(
     trials: int = 512,
     seconds: float | None = None,
     threads: int | None = None,
+    target: str = "cpu:host",
     constants: Iterable[str] = (),
     tensors: Mapping[str, Any] | None = None,
     dtypes: Mapping[str, Any] | None = None,
@@ -161,6 +171,9 @@ def tune(
     cores of one NUMA node that it may run on, fewer where OMP_NUM_THREADS or the quota of a
     container says less. Where progress is shown, its first line tells the number and why.
 
+    ``target`` is what the program is for: this machine's processor, or ``"cuda:host"``, its card,
+    whose kernels take arrays on the card.
+
     The run ends after ``trials`` programs or ``seconds``, at Ctrl-C with the best so far, or when
     ``callback``, which gets a Progress at least twice a second, raises. Every trial is kept in
     ``database`` (the user's, by default), so the same call later goes on. ``options`` are the
@@ -168,14 +181,18 @@ def tune(
 
     Raises InvalidArgument or Failed, both of them Error.
     """
-    machine = machine_of(threads, database, cold_cache=cold_cache)
+    machine = machine_of(threads, database, target, cold_cache)
     named = together(tensors, named)
     workload = workload_of(
         what, named, dtypes, constants,
         max_error=max_error, algorithm=algorithm, numerics=numerics, ranges=ranges,
     )  # fmt: skip
     given = {"trials": trials, "seconds": seconds, **(options or {})}
-    first = threads_text(threads, machine.threads)
+    first = (
+        threads_text(threads, machine.threads)
+        if has_threads(machine.target)
+        else f"lathe: programs run on {machine.target}"
+    )
     kernel = tune_workload(workload, _options(machine, given), progress, callback, first)
     _give_constants(kernel, named)
     return kernel
@@ -186,6 +203,7 @@ def compile(
     *,
     schedule: str | list[Any] | None = None,
     threads: int | None = None,
+    target: str = "cpu:host",
     constants: Iterable[str] = (),
     tensors: Mapping[str, Any] | None = None,
     dtypes: Mapping[str, Any] | None = None,
@@ -205,9 +223,9 @@ def compile(
     machine, unless ``check`` is False.
 
     ``threads`` is as for ``tune``. Where nothing is on record for so many, the best on record for
-    fewer is taken, with a warning: its kernel uses fewer (``Kernel.threads``).
+    fewer is taken, with a warning: its kernel uses fewer (``Kernel.threads``). So is ``target``.
     """
-    machine = machine_of(threads, database)
+    machine = machine_of(threads, database, target)
     named = together(tensors, named)
     workload = workload_of(
         what, named, dtypes, constants,
@@ -235,7 +253,7 @@ def compile_recorded(
     """What is on record, with as many threads as it was measured with."""
     own = _native.Machine()
     own.target, own.database, own.cold_cache = machine.target, machine.database, machine.cold_cache
-    own.threads = best["threads"]
+    own.threads = best["threads"] if has_threads(own.target) else 0
     kernel = Kernel._compiled(workload, best["trace"], own, check)
     kernel.seconds, kernel.gflops = best["seconds"], best["gflops"]
     return kernel

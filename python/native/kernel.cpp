@@ -48,6 +48,15 @@ void check_layouts(const Library& library) {
                     ""});
 }
 
+const char* kind_of(std::int32_t status) {
+  switch (status) {
+    case LATHE_OUT_OF_MEMORY: return "out-of-memory";
+    case LATHE_NO_DEVICE: return "not-found";
+    case LATHE_DEVICE_FAILED: return "run";
+    default: return "unsupported";
+  }
+}
+
 std::string with_hint(std::string message) {
   if (message.ends_with("row-major without gaps"))
     message += "; numpy.ascontiguousarray(a), or a.contiguous() of PyTorch, makes such a copy";
@@ -62,6 +71,10 @@ Kernel::Kernel(std::shared_ptr<Library> library) : library_(std::move(library)) 
   check_layouts(*library_);
   for (std::size_t i = 0; i < library_->inputs(); ++i) {
     if (tensor(i).constant == 0) continue;
+    if (library_->is_for_card()) {  // which keeps what it makes of them
+      constants_.push_back({i, nullptr});
+      continue;
+    }
     constexpr std::size_t kAlignment = 64;
     const std::size_t size =
         (static_cast<std::size_t>(tensor(i).bytes) / kAlignment + 1) * kAlignment;
@@ -77,9 +90,7 @@ void Kernel::create() {
   const std::int32_t status = torch_threads_ != nullptr
                                   ? library_->create_on(*torch_threads_->runtime(), &handle_)
                                   : library_->create(&handle_);
-  if (status != LATHE_OK)
-    throw Raised({status == LATHE_OUT_OF_MEMORY ? "out-of-memory" : "unsupported",
-                  library_->create_message(), ""});
+  if (status != LATHE_OK) throw Raised({kind_of(status), library_->create_message(), ""});
 }
 
 bool Kernel::use_threads_of_torch() {
@@ -121,6 +132,10 @@ bool Kernel::take_keyword(const char* name, PyObject* value, Given& given) const
     raise_invalid(quoted(tensor(i)) + " is given twice");
     return false;
   }
+  if (library_->is_for_card() && std::strcmp(name, "stream") == 0) {
+    given.stream = value;
+    return true;
+  }
   std::string names;
   for (std::size_t i = 0; i < given.inputs.size(); ++i)
     names += (i > 0 ? ", " : "") + std::string(tensor(i).name);
@@ -152,16 +167,20 @@ bool Kernel::sort(PyObject* arguments, PyObject* keywords, Given& given) const {
   return true;
 }
 
-// Of the framework that the inputs come from, else of NumPy.
-PyObject* Kernel::make_outputs(const Given& given) const {
+// Of the framework that the inputs come from, else of NumPy; on a card beside the inputs.
+PyObject* Kernel::make_outputs(const Given& given, const Looked& looked) const {
   const Exchange* exchange = nullptr;
   for (PyObject* input : given.inputs)
     if (exchange == nullptr && input != nullptr && PyObject_CheckBuffer(input) == 0)
       exchange = exchange_of(input);
-  if (library_->outputs() == 1) return new_array(tensor(library_->inputs()), exchange);
+  DLDevice device{library_->is_for_card() ? kDLCUDA : kDLCPU, 0};
+  for (const DLTensor* input : looked.inputs)
+    if (library_->is_for_card() && input != nullptr && input->device.device_type == kDLCUDA)
+      device = input->device;
+  if (library_->outputs() == 1) return new_array(tensor(library_->inputs()), exchange, device);
   PyObject* all = PyTuple_New(static_cast<Py_ssize_t>(library_->outputs()));
   for (std::size_t i = 0; all != nullptr && i < library_->outputs(); ++i) {
-    PyObject* made = new_array(tensor(library_->inputs() + i), exchange);
+    PyObject* made = new_array(tensor(library_->inputs() + i), exchange, device);
     if (made == nullptr) {
       Py_DecRef(all);
       return nullptr;
@@ -172,10 +191,10 @@ PyObject* Kernel::make_outputs(const Given& given) const {
 }
 
 // `result` is a new reference to what the call returns.
-bool Kernel::outputs_of(const Given& given, std::vector<nb::object>& outputs,
+bool Kernel::outputs_of(const Given& given, const Looked& looked, std::vector<nb::object>& outputs,
                         PyObject*& result) const {
   if (given.out != nullptr) Py_IncRef(result = given.out);
-  else result = make_outputs(given);
+  else result = make_outputs(given, looked);
   if (result == nullptr) return false;
   const std::size_t count = library_->outputs();
   const bool several = PyTuple_Check(result) != 0 || PyList_Check(result) != 0;
@@ -195,24 +214,53 @@ bool Kernel::outputs_of(const Given& given, std::vector<nb::object>& outputs,
   return true;
 }
 
+// For View::look(); null where tensors are the processor's.
+const std::int64_t* Kernel::stream_number(const Looked& looked, std::int64_t& number) const {
+  number = looked.stream.number();
+  return library_->is_for_card() ? &number : nullptr;
+}
+
 bool Kernel::look_at_inputs(const Given& given, Looked& looked) const {
+  if (library_->is_for_card() && (!find_stream(given.stream, given.inputs, looked.stream) ||
+                                  !check_card_constants(given, looked)))
+    return false;
+  std::int64_t number = 0;
+  const std::int64_t* stream = stream_number(looked, number);
   for (std::size_t i = 0; i < given.inputs.size(); ++i) {
     looked.inputs.push_back(nullptr);
     if (given.inputs[i] == nullptr) continue;
     View& view = looked.views.emplace_back();
-    if (!view.look(given.inputs[i], tensor(i).name, false)) return false;
+    if (!view.look(given.inputs[i], tensor(i).name, false, stream)) return false;
     looked.inputs[i] = &view.tensor();
   }
   return true;
 }
 
 bool Kernel::look_at_outputs(const std::vector<nb::object>& outputs, Looked& looked) const {
+  std::int64_t number = 0;
+  const std::int64_t* stream = stream_number(looked, number);
   for (std::size_t i = 0; i < outputs.size(); ++i) {
     View& view = looked.views.emplace_back();
-    if (!view.look(outputs[i].ptr(), tensor(library_->inputs() + i).name, true)) return false;
+    if (!view.look(outputs[i].ptr(), tensor(library_->inputs() + i).name, true, stream))
+      return false;
     looked.outputs.push_back(&view.tensor());
   }
   return true;
+}
+
+// To see whether a constant changed would take a copy and a wait in each call, so a card's are
+// packed when they are given, all at once.
+bool Kernel::check_card_constants(const Given& given, Looked& looked) const {
+  const Constant* missing = nullptr;
+  for (const Constant& constant : constants_) {
+    if (given.inputs[constant.input] == nullptr) missing = &constant;
+    else looked.gives_constants = true;
+  }
+  if (!looked.gives_constants || missing == nullptr) return true;
+  raise_invalid(quoted(tensor(missing->input)) +
+                " is missing; the constants of a program on a card are packed together, so give "
+                "all of them");
+  return false;
 }
 
 bool Kernel::check_constants(const Looked& looked, std::string& message) const {
@@ -226,8 +274,18 @@ bool Kernel::check_constants(const Looked& looked, std::string& message) const {
   return true;
 }
 
+std::int32_t Kernel::prepare_on_card(const Looked& looked, std::string& message) {
+  if (!looked.gives_constants) return LATHE_OK;
+  const std::int32_t status =
+      library_->prepare(handle_, looked.inputs.data(), looked.stream.handle);
+  packed_on_card_ = status == LATHE_OK;
+  if (status != LATHE_OK) message = library_->functions().message(handle_);
+  return status;
+}
+
 // Constants that differ from those known are copied, and packed again.
 std::int32_t Kernel::prepare(const Looked& looked, std::string& message) {
+  if (library_->is_for_card()) return prepare_on_card(looked, message);
   if (!check_constants(looked, message)) return LATHE_INVALID_ARGUMENT;
   std::vector<DLTensor> copies(library_->inputs());
   std::vector<const DLTensor*> pointers(library_->inputs(), nullptr);
@@ -255,19 +313,19 @@ std::int32_t Kernel::prepare(const Looked& looked, std::string& message) {
     complete &= constant.given;
   }
   if (packed || !complete) return LATHE_OK;  // run() refuses what was never prepared
-  const std::int32_t status = library_->functions().prepare(handle_, pointers.data());
+  const std::int32_t status = library_->prepare(handle_, pointers.data(), looked.stream.handle);
   if (status != LATHE_OK) message = library_->functions().message(handle_);
   for (Constant& constant : constants_) constant.packed = status == LATHE_OK;
   return status;
 }
 
 std::int32_t Kernel::run(const Looked& looked, std::string& message) {
-  const Functions& functions = library_->functions();
   const std::scoped_lock lock(*mutex_);
   if (!constants_.empty())
     if (const std::int32_t status = prepare(looked, message); status != LATHE_OK) return status;
-  const std::int32_t status = functions.run(handle_, looked.inputs.data(), looked.outputs.data());
-  if (status != LATHE_OK) message = functions.message(handle_);
+  const std::int32_t status =
+      library_->run(handle_, looked.inputs.data(), looked.outputs.data(), looked.stream.handle);
+  if (status != LATHE_OK) message = library_->functions().message(handle_);
   return status;
 }
 
@@ -276,7 +334,9 @@ bool Kernel::succeeds(std::int32_t status, std::string message) const {
   if (status == LATHE_OK) return true;
   if (status == LATHE_NOT_PREPARED)
     message = "the program has constant inputs, and not all were given yet; give them once";
-  raise_invalid(with_hint(message));
+  if (status == LATHE_INVALID_ARGUMENT || status == LATHE_NOT_PREPARED)
+    raise_invalid(with_hint(message));
+  else raise({kind_of(status), std::move(message), ""});
   return false;
 }
 
@@ -343,13 +403,19 @@ PyObject* Kernel::call(PyObject* arguments, PyObject* keywords) {
   Given given;
   Looked looked;
   if (!sort(arguments, keywords, given) || !look_at_inputs(given, looked)) return nullptr;
+  if (looked.gives_constants && packed_on_card_) {
+    raise_invalid(
+        "the constants are packed on the card; leave them out of calls, or give them to "
+        "prepare() to pack them anew");
+    return nullptr;
+  }
   return finish(given, looked);
 }
 
 PyObject* Kernel::finish(const Given& given, Looked& looked) {
   std::vector<nb::object> outputs;
   PyObject* result = nullptr;
-  if (outputs_of(given, outputs, result) && look_at_outputs(outputs, looked) &&
+  if (outputs_of(given, looked, outputs, result) && look_at_outputs(outputs, looked) &&
       run_released(looked))
     return result;
   Py_DecRef(result);
@@ -357,12 +423,17 @@ PyObject* Kernel::finish(const Given& given, Looked& looked) {
 }
 
 double Kernel::time(PyObject* inputs, double seconds) {
+  if (library_->is_for_card())
+    throw Raised({"unsupported",
+                  "a call of a program on a card returns before the card is done; time it by "
+                  "events of its stream, as torch.cuda.Event",
+                  ""});
   Given given;
   std::vector<nb::object> outputs;
   PyObject* result = nullptr;
   Looked looked;
   bool fine = sort(inputs, nullptr, given) && look_at_inputs(given, looked) &&
-              outputs_of(given, outputs, result);
+              outputs_of(given, looked, outputs, result);
   const nb::object holder = nb::steal(result);
   fine = fine && look_at_outputs(outputs, looked) && run_released(looked);
   if (!fine) throw nb::python_error();

@@ -3,6 +3,7 @@
 
 #include <nanobind/nanobind.h>
 
+#include <atomic>
 #include <cstddef>
 #include <deque>
 #include <map>
@@ -10,6 +11,7 @@
 #include <mutex>
 #include <vector>
 
+#include "card_stream.h"
 #include "library.h"
 #include "openmp.h"
 #include "view.h"
@@ -25,8 +27,9 @@ class Kernel {
   Kernel& operator=(const Kernel&) = delete;
   ~Kernel();
 
-  // Kernel(a, b, out=c): the inputs in order or by name. Constants may be left out once they were
-  // given. Null with Python's error set if something does not fit.
+  // Kernel(a, b, out=c): the inputs in order or by name; on a card also stream=. Constants may be
+  // left out once they were given; on a card they have to. Null with Python's error set if
+  // something does not fit.
   PyObject* call(PyObject* arguments, PyObject* keywords);
   // Takes constants by name. Throws what Python raised.
   void give_constants(PyObject* keywords);
@@ -45,11 +48,14 @@ class Kernel {
   struct Given {
     std::vector<PyObject*> inputs;  // null: left out; borrowed
     PyObject* out = nullptr;        // borrowed; null: to be made
+    PyObject* stream = nullptr;     // borrowed; of a card; null: to be found
   };
   struct Looked {
     std::deque<View> views;
     std::vector<const DLTensor*> inputs;
     std::vector<DLTensor*> outputs;
+    CardStream stream;
+    bool gives_constants = false;
   };
   // The rest of call(), once the inputs were looked at.
   PyObject* finish(const Given& given, Looked& looked);
@@ -71,12 +77,15 @@ class Kernel {
   bool take_keyword(const char* name, PyObject* value, Given& given) const;
   bool look_at_inputs(const Given& given, Looked& looked) const;
   bool look_at_outputs(const std::vector<nanobind::object>& outputs, Looked& looked) const;
-  bool outputs_of(const Given& given, std::vector<nanobind::object>& outputs,
+  bool outputs_of(const Given& given, const Looked& looked, std::vector<nanobind::object>& outputs,
                   PyObject*& result) const;
-  PyObject* make_outputs(const Given& given) const;
+  PyObject* make_outputs(const Given& given, const Looked& looked) const;
+  bool check_card_constants(const Given& given, Looked& looked) const;
+  std::int64_t const* stream_number(const Looked& looked, std::int64_t& number) const;
   // These two are called without the GIL, the second under the lock.
   std::int32_t run(const Looked& looked, std::string& message);
   std::int32_t prepare(const Looked& looked, std::string& message);
+  std::int32_t prepare_on_card(const Looked& looked, std::string& message);
   double median_of_calls(const Looked& looked, double seconds, Running& running);
   void create();
   void renew_after_fork();
@@ -91,6 +100,7 @@ class Kernel {
   std::unique_ptr<OpenMpThreads> torch_threads_;
   int forks_ = 0;  // of this process, when the handle was made
   std::vector<Constant> constants_;
+  std::atomic<bool> packed_on_card_ = false;
 };
 
 // What C++ throws in a call is an error of Python.

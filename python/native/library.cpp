@@ -91,8 +91,24 @@ void Library::describe(const std::vector<TensorInfo>& inputs,
   }
   own_ = {"kernel", table_, tensors_.data(), threads, 0};
   artifact_ = &own_;
-  functions_ = {lathe_artifact_prepare, lathe_artifact_run, lathe_artifact_destroy,
-                lathe_artifact_message};
+  functions_ = {.prepare = lathe_artifact_prepare,
+                .run = lathe_artifact_run,
+                .destroy = lathe_artifact_destroy,
+                .message = lathe_artifact_message,
+                .prepare_on = nullptr,
+                .run_on = nullptr};
+}
+
+std::int32_t Library::prepare(lathe_handle* handle, const DLTensor* const* inputs,
+                              void* stream) const {
+  return is_for_card() ? functions_.prepare_on(handle, inputs, stream)
+                       : functions_.prepare(handle, inputs);
+}
+
+std::int32_t Library::run(lathe_handle* handle, const DLTensor* const* inputs,
+                          DLTensor* const* outputs, void* stream) const {
+  return is_for_card() ? functions_.run_on(handle, inputs, outputs, stream)
+                       : functions_.run(handle, inputs, outputs);
 }
 
 std::int32_t Library::create(lathe_handle** handle) const {
@@ -124,19 +140,22 @@ Expected<void> Library::find_library(const std::string& place) {
                 "the library was not made by lathe compile, or by one before it listed what is "
                 "inside; make it again",
                 place);
-  if (library->abi != LATHE_ARTIFACT_ABI || library->count < 1)
+  const bool for_card = library->abi == LATHE_CARD_ABI;
+  if ((library->abi != LATHE_ARTIFACT_ABI && !for_card) || library->count < 1)
     return fail("data-loss", "the library was made by another version of Lathe; make it again",
                 place);
   artifact_ = library->artifacts[0];
-  if (!find_functions()) return fail("data-loss", "the library lacks a function", place);
+  if (!find_functions(for_card)) return fail("data-loss", "the library lacks a function", place);
   return {};
 }
 
-bool Library::find_functions() {
+bool Library::find_functions(bool for_card) {
   const std::string prefix = std::string("lathe_") + artifact_->name + "_";
-  return find(*code_, prefix + "create", create_) &&
-         find(*code_, prefix + "prepare", functions_.prepare) &&
-         find(*code_, prefix + "run", functions_.run) &&
+  const bool calls = for_card ? find(*code_, prefix + "prepare", functions_.prepare_on) &&
+                                    find(*code_, prefix + "run", functions_.run_on)
+                              : find(*code_, prefix + "prepare", functions_.prepare) &&
+                                    find(*code_, prefix + "run", functions_.run);
+  return calls && find(*code_, prefix + "create", create_) &&
          find(*code_, prefix + "destroy", functions_.destroy) &&
          find(*code_, prefix + "message", functions_.message);
 }

@@ -14,12 +14,15 @@
 
 namespace lathe::python {
 
-// The functions of the library's header, but for create.
+// The functions of the library's header, but for create. A library for a card has the two that take
+// a stream in place of the two that do not.
 struct Functions {
   std::int32_t (*prepare)(lathe_handle*, const DLTensor* const*);
   std::int32_t (*run)(lathe_handle*, const DLTensor* const*, DLTensor* const*);
   void (*destroy)(lathe_handle*);
   const char* (*message)(const lathe_handle*);
+  std::int32_t (*prepare_on)(lathe_handle*, const DLTensor* const*, void* stream);
+  std::int32_t (*run_on)(lathe_handle*, const DLTensor* const*, DLTensor* const*, void* stream);
 };
 
 class Library {
@@ -45,6 +48,12 @@ class Library {
   std::int32_t create_on(const lathe_runtime& runtime, lathe_handle** handle) const;
   const char* create_message() const { return functions_.message(nullptr); }
   bool is_module() const { return table_ != nullptr; }
+  // Whether its tensors are on a card of NVIDIA, and its calls are given to a stream.
+  bool is_for_card() const { return functions_.run_on != nullptr; }
+  // `stream` counts only for a card.
+  std::int32_t prepare(lathe_handle* handle, const DLTensor* const* inputs, void* stream) const;
+  std::int32_t run(lathe_handle* handle, const DLTensor* const* inputs, DLTensor* const* outputs,
+                   void* stream) const;
   std::span<const std::byte> bytes() const { return bytes_; }
   std::size_t inputs() const { return static_cast<std::size_t>(artifact_->module->inputs); }
   std::size_t outputs() const { return static_cast<std::size_t>(artifact_->module->outputs); }
@@ -54,7 +63,7 @@ class Library {
   Expected<void> load(const std::string& place);
   Expected<void> find_library(const std::string& place);
   Expected<void> find_module();
-  bool find_functions();
+  bool find_functions(bool for_card);
   void describe(const std::vector<TensorInfo>& inputs, const std::vector<TensorInfo>& outputs,
                 int threads);
 

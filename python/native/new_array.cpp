@@ -69,10 +69,16 @@ void set_error(void*, const char* kind, const char* message) {
 
 }  // namespace
 
-PyObject* new_array(const lathe_artifact_tensor& want, const Exchange* exchange) {
+PyObject* new_array(const lathe_artifact_tensor& want, const Exchange* exchange, DLDevice device) {
+  if (exchange == nullptr && device.device_type != kDLCPU) {
+    raise_invalid(quoted(want) +
+                  " is made on a card, where Lathe makes no arrays for this framework; give one "
+                  "for it as out, as cupy.empty(shape, dtype)");
+    return nullptr;
+  }
   if (exchange == nullptr) return numpy_empty(want);
   DLTensor prototype{};
-  prototype.device = {kDLCPU, 0};
+  prototype.device = device;
   prototype.ndim = static_cast<int>(want.ndim);
   prototype.dtype = {static_cast<std::uint8_t>(want.type_code),
                      static_cast<std::uint8_t>(want.type_bits), 1};

@@ -86,30 +86,36 @@ const Exchange* look_up(PyTypeObject* type) {
   return exchange != nullptr && exchange->view_of != nullptr ? exchange : nullptr;
 }
 
-// Calls the method; where it does not know the argument, without it.
-PyObject* capsule_of(PyObject* object) {
+// Calls the method; where it does not know max_version, without it. A stream is given for arrays
+// on cards.
+PyObject* capsule_of(PyObject* object, const std::int64_t* stream) {
   const nb::object method = nb::steal(PyObject_GetAttrString(object, "__dlpack__"));
   if (!method.is_valid()) return nullptr;
-  const nb::object empty = nb::steal(PyTuple_New(0));
-  const nb::object named = nb::steal(Py_BuildValue("{s(ii)}", "max_version", int{kDlpackMajor}, 0));
-  PyObject* capsule = PyObject_Call(method.ptr(), empty.ptr(), named.ptr());
+  const nb::object empty = nb::steal(PyTuple_New(0)), named = nb::steal(PyDict_New());
+  if (stream != nullptr) {
+    const nb::object number = nb::steal(PyLong_FromLongLong(*stream));
+    PyDict_SetItemString(named.ptr(), "stream", number.ptr());
+  }
+  const nb::object with_version = nb::steal(PyDict_Copy(named.ptr()));
+  const nb::object version = nb::steal(Py_BuildValue("(ii)", int{kDlpackMajor}, 0));
+  PyDict_SetItemString(with_version.ptr(), "max_version", version.ptr());
+  PyObject* capsule = PyObject_Call(method.ptr(), empty.ptr(), with_version.ptr());
   if (capsule != nullptr || PyErr_ExceptionMatches(PyExc_TypeError) == 0) return capsule;
   PyErr_Clear();
-  return PyObject_Call(method.ptr(), empty.ptr(), nullptr);
+  return PyObject_Call(method.ptr(), empty.ptr(), named.ptr());
 }
 
-// False if the object tells of a device whose memory the processor does not reach.
-bool is_reachable(PyObject* object) {
+}  // namespace
+
+DLDevice device_of(PyObject* object) {
   const nb::object device = nb::steal(PyObject_CallMethod(object, "__dlpack_device__", nullptr));
   int kind = kDLCPU, id = 0;
   if (!device.is_valid() || PyArg_ParseTuple(device.ptr(), "ii", &kind, &id) == 0) {
     PyErr_Clear();
-    return true;
+    return {kDLCPU, 0};
   }
-  return kind == kDLCPU || kind == kDLCUDAHost;
+  return {static_cast<DLDeviceType>(kind), id};
 }
-
-}  // namespace
 
 namespace {
 
@@ -148,7 +154,7 @@ View::~View() {
   Py_DecRef(capsule_);
 }
 
-bool View::look(PyObject* object, const char* name, bool writes) {
+bool View::look(PyObject* object, const char* name, bool writes, const std::int64_t* stream) {
   if (facts_of(object).masked) {
     raise_invalid(quoted(name) + "is masked, and masks are not looked at; call .filled() of it");
     return false;
@@ -157,7 +163,7 @@ bool View::look(PyObject* object, const char* name, bool writes) {
   if (const Exchange* exchange = exchange_of(object))
     return look_by_exchange(*exchange, object, name);
   if (PyObject_HasAttrString(object, "__dlpack__") != 0)
-    return look_at_capsule(object, name, writes);
+    return look_at_capsule(object, name, writes, stream);
   raise_invalid(quoted(name) + "is given as " + type_name(object) +
                 "; give an array: NumPy's, PyTorch's, or any with __dlpack__ or a buffer");
   return false;
@@ -217,12 +223,16 @@ bool View::look_by_exchange(const Exchange& exchange, PyObject* object, const ch
   return false;
 }
 
-bool View::look_at_capsule(PyObject* object, const char* name, bool writes) {
-  if (!is_reachable(object)) {
-    raise_invalid(quoted(name) + "is not in the processor's memory");
+bool View::look_at_capsule(PyObject* object, const char* name, bool writes,
+                           const std::int64_t* stream) {
+  const DLDeviceType kind = device_of(object).device_type;
+  const bool on_card = kind == kDLCUDA;
+  if (kind != kDLCPU && kind != kDLCUDAHost && !(on_card && stream != nullptr)) {
+    raise_invalid(quoted(name) + (stream == nullptr ? "is not in the processor's memory"
+                                                    : "is not on a card of NVIDIA"));
     return false;
   }
-  capsule_ = capsule_of(object);
+  capsule_ = capsule_of(object, on_card ? stream : nullptr);
   if (capsule_ == nullptr) {
     raise_invalid(quoted(name) + "cannot be looked at: " + first_line_of_error());
     return false;

@@ -14,6 +14,9 @@ namespace lathe::python {
 // The exchange functions of an object's type; null where it has none. Looked up once a type.
 const Exchange* exchange_of(PyObject* object);
 
+// The device that an array tells of by __dlpack_device__; the processor where it does not tell.
+DLDevice device_of(PyObject* object);
+
 // A view holds what it looks at until it is destroyed. It cannot be moved: tensor points into it.
 class View {
  public:
@@ -23,8 +26,10 @@ class View {
   ~View();
 
   // Looks at an array. `name` is the tensor's, for the sentence; `writes` asks for one that can be
-  // written. False with Python's error set if it is none that can be looked at.
-  bool look(PyObject* object, const char* name, bool writes);
+  // written. `stream` is that of a card, as DLPack numbers them: an array on a card is to be ready
+  // for it; null: arrays on cards are not looked at. False with Python's error set if it is none
+  // that can be looked at.
+  bool look(PyObject* object, const char* name, bool writes, const std::int64_t* stream = nullptr);
   DLTensor& tensor() { return tensor_; }
   static constexpr int kDimensions = 16;  // of tensors with more, shape and strides are not told
 
@@ -32,7 +37,7 @@ class View {
   bool look_at_buffer(PyObject* object, const char* name, bool writes);
   bool take_buffer(const char* name);
   bool look_by_exchange(const Exchange& exchange, PyObject* object, const char* name);
-  bool look_at_capsule(PyObject* object, const char* name, bool writes);
+  bool look_at_capsule(PyObject* object, const char* name, bool writes, const std::int64_t* stream);
 
   DLTensor tensor_{};
   std::int64_t shape_[kDimensions], strides_[kDimensions];

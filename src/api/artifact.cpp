@@ -96,8 +96,8 @@ Result<ArtifactFiles> write_artifact(const te::Workload& workload, const Chosen&
   files.header = written.header;
   const fs::path library(path);
   files.example = (library.parent_path() / (library.stem().string() + "_example.c")).string();
-  LATHE_TRY_STATUS(
-      write_whole(files.example, example_text(flat, files.name, library.filename().string())));
+  LATHE_TRY_STATUS(write_whole(
+      files.example, example_text(flat, files.name, library.filename().string(), target.kind())));
   return files;
 }
 

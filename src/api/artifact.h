@@ -29,10 +29,10 @@ struct ArtifactFiles {
 Result<ArtifactFiles> write_artifact(const te::Workload& workload, const Chosen& chosen,
                                      const ArtifactRequest& request);
 
-// The text of the example beside `library`, which is a file's name. It fills every input, runs
-// once, and prints the first numbers of each output, whatever their types. It is C99 and compiles
-// without a warning.
+// The text of the example beside `library`, which is a file's name, for a device of this kind. It
+// fills every input, runs once, and prints the first numbers of each output, whatever their types.
+// It is C99 and compiles without a warning.
 std::string example_text(const flat::Program& program, const std::string& name,
-                         const std::string& library);
+                         const std::string& library, DeviceKind kind);
 
 }  // namespace lathe::api

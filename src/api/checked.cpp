@@ -64,9 +64,10 @@ std::optional<Checked> without(const Target& target, Checking checking) {
   if (checking == Checking::kSkip)
     return Checked{.sentence = "was not checked, as was asked (--no-check)", .skipped = true};
   if (check_runs_here(target)) return std::nullopt;
+  const std::string machine = measure::machine_for(target).name();
   return Checked{.sentence = fmt::format(
                      "was not checked: it is for {} and could not run where it was made ({})",
-                     target.text(), measure::machine_for(target).name())};
+                     target.text(), machine.empty() ? "there is no such device" : machine)};
 }
 
 Checked passed(const te::Workload& workload, const Target& target, double error) {

@@ -15,14 +15,17 @@ namespace {
 constexpr const char* kHead =
     R"(/* Calls {library}: fills the inputs, runs once, prints the first numbers of each output,
  * as stored.
- *   cc {source} -I. {file} -o {program} && {program} */
+ *   cc {source} -I. {file}{libraries} -o {program} && {program} */
 #include "{stem}.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+)";
 
-static DLTensor tensor(size_t bytes, int code, int bits, int64_t* shape, int dimensions) {{
+// Where tensors are: in memory of the processor, or of the card with a copy beside it.
+constexpr const char* kTensor = R"(
+static DLTensor tensor(size_t bytes, int code, int bits, int64_t* shape, int dimensions) {
   DLTensor t;
   char* memory = (char*)calloc(bytes + 64, 1);
   if (memory == NULL) exit(1);
@@ -35,7 +38,65 @@ static DLTensor tensor(size_t bytes, int code, int bits, int64_t* shape, int dim
   t.dtype.lanes = 1;
   t.shape = shape;
   return t;
-}}
+}
+)";
+constexpr const char* kCardTensor = R"(
+/* What is used of NVIDIA's driver: functions return 0 or a code. */
+typedef unsigned long long address;
+int cuInit(unsigned flags);
+int cuDeviceGet(int* card, int number);
+int cuDevicePrimaryCtxRetain(void** context, int card);
+int cuCtxPushCurrent_v2(void* context);
+int cuMemAlloc_v2(address* memory, size_t bytes);
+int cuMemcpyHtoDAsync_v2(address to, const void* from, size_t bytes, void* stream);
+int cuMemcpyDtoHAsync_v2(void* to, address from, size_t bytes, void* stream);
+int cuStreamSynchronize(void* stream);
+
+static void must(int code, const char* what) {
+  if (code == 0) return;
+  fprintf(stderr, "%s: code %d of CUDA\n", what, code);
+  exit(1);
+}
+
+static void open_card(void) {
+  void* context;
+  int card;
+  must(cuInit(0), "init");
+  must(cuDeviceGet(&card, 0), "card");
+  must(cuDevicePrimaryCtxRetain(&context, card), "context");
+  must(cuCtxPushCurrent_v2(context), "context");
+}
+
+static DLTensor tensor(size_t bytes, int code, int bits, int64_t* shape, int dimensions) {
+  DLTensor t;
+  address memory;
+  must(cuMemAlloc_v2(&memory, bytes > 0 ? bytes : 1), "memory");
+  memset(&t, 0, sizeof t);
+  t.data = (void*)(uintptr_t)memory;
+  t.device.device_type = kDLCUDA;
+  t.ndim = dimensions;
+  t.dtype.code = (uint8_t)code;
+  t.dtype.bits = (uint8_t)bits;
+  t.dtype.lanes = 1;
+  t.shape = shape;
+  return t;
+}
+
+static void* beside(size_t bytes) {
+  void* memory = calloc(bytes + 1, 1);
+  if (memory == NULL) exit(1);
+  return memory;
+}
+
+static void send(const DLTensor* to, const void* from, size_t bytes) {
+  must(cuMemcpyHtoDAsync_v2((address)(uintptr_t)to->data, from, bytes, NULL), "copy");
+  must(cuStreamSynchronize(NULL), "copy");
+}
+
+static void fetch(void* to, const DLTensor* from, size_t bytes) {
+  must(cuMemcpyDtoHAsync_v2(to, (address)(uintptr_t)from->data, bytes, NULL), "copy");
+  must(cuStreamSynchronize(NULL), "run");
+}
 )";
 
 // C has no type for these; the numbers of fill_f16 and fill_bf16 are exact in them.
@@ -91,9 +152,8 @@ int main(void) {{
 
 constexpr const char* kCalls = R"(
   if (lathe_{name}_create(NULL, &handle) != LATHE_OK) return stop("create", NULL);
-  if (lathe_{name}_prepare(handle, inputs) != LATHE_OK) return stop("prepare", handle);
-  if (lathe_{name}_run(handle, inputs, outputs) != LATHE_OK) return stop("run", handle);
-  lathe_{name}_destroy(handle);
+  if (lathe_{name}_prepare(handle, inputs{stream}) != LATHE_OK) return stop("prepare", handle);
+  if (lathe_{name}_run(handle, inputs, outputs{stream}) != LATHE_OK) return stop("run", handle);
 )";
 
 // An element type in C: its DLPack code, the type of an element, the number that fills element i,
@@ -142,6 +202,8 @@ std::string helpers(const flat::Program& program) {
   return text;
 }
 
+std::int64_t bytes_of(const flat::Border& border) { return border.size * size_of(border.dtype); }
+
 std::string declare(const char* kind, std::size_t i, const flat::Border& border) {
   std::vector<std::int64_t> shape = border.shape;
   // C has no empty arrays; the tensor has no dimensions nevertheless.
@@ -149,8 +211,8 @@ std::string declare(const char* kind, std::size_t i, const flat::Border& border)
   return fmt::format(
       "  int64_t {0}{1}_shape[] = {{{2}}};\n"
       "  DLTensor {0}{1} = tensor({3}, {4}, {5}, {0}{1}_shape, {6}); /* {7} */\n",
-      kind, i, fmt::join(shape, ", "), border.size * size_of(border.dtype),
-      c_type(border.dtype).code, size_of(border.dtype) * 8, border.shape.size(), border.name);
+      kind, i, fmt::join(shape, ", "), bytes_of(border), c_type(border.dtype).code,
+      size_of(border.dtype) * 8, border.shape.size(), border.name);
 }
 
 std::string list(const char* kind, std::size_t count) {
@@ -159,13 +221,30 @@ std::string list(const char* kind, std::size_t count) {
   return count == 0 ? "NULL" : fmt::format("{}", fmt::join(names, ", "));
 }
 
-std::string print(std::size_t i, const flat::Border& border) {
+std::string print(std::size_t i, const flat::Border& border, const char* data) {
   constexpr std::int64_t kShown = 8;
   const CType type = c_type(border.dtype);
-  const std::string element = fmt::format("(({}*)out{}.data)[i]", type.c_type, i);
+  const std::string element = fmt::format("(({}*)out{}{})[i]", type.c_type, i, data);
   return fmt::format("  for (i = 0; i < {}; ++i) printf(\"{}[%d] = {}\\n\", i, {});\n",
                      std::min(kShown, border.size), border.name, type.format,
                      fmt::format(fmt::runtime(type.printed), element));
+}
+
+// What main() declares.
+std::string declarations(const flat::Program& program, const std::string& name, bool on_card) {
+  std::string text = on_card ? "  open_card();\n" : "";
+  const auto declare_all = [&](const char* kind, const std::vector<flat::Border>& borders) {
+    for (std::size_t i = 0; i < borders.size(); ++i) {
+      text += declare(kind, i, borders[i]);
+      if (on_card)
+        text += fmt::format("  void* {}{}_beside = beside({});\n", kind, i, bytes_of(borders[i]));
+    }
+  };
+  declare_all("in", program.inputs);
+  declare_all("out", program.outputs);
+  text += fmt::format("  const DLTensor* inputs[] = {{{}}};\n", list("in", program.inputs.size()));
+  text += fmt::format("  DLTensor* outputs[] = {{{}}};\n", list("out", program.outputs.size()));
+  return text + fmt::format("  lathe_{}* handle;\n  int i;\n\n", name);
 }
 
 // Quotes a word for a shell.
@@ -179,26 +258,29 @@ std::string word(const std::string& name) {
 }  // namespace
 
 std::string example_text(const flat::Program& program, const std::string& name,
-                         const std::string& library) {
+                         const std::string& library, DeviceKind kind) {
+  const bool on_card = kind == DeviceKind::kCuda;
+  const char* const data = on_card ? "_beside" : ".data";
   const std::string stem = std::filesystem::path(library).stem().string();
   std::string text = fmt::format(kHead, fmt::arg("library", library), fmt::arg("stem", stem),
                                  fmt::arg("source", word("./" + stem + "_example.c")),
                                  fmt::arg("file", word("./" + library)),
-                                 fmt::arg("program", word("./" + stem + "_example"))) +
-                     helpers(program);
+                                 fmt::arg("libraries", on_card ? " -l:libcuda.so.1" : ""),
+                                 fmt::arg("program", word("./" + stem + "_example")));
+  text += (on_card ? kCardTensor : kTensor) + helpers(program);
   text += fmt::format(kStop, fmt::arg("name", name));
-  for (std::size_t i = 0; i < program.inputs.size(); ++i)
-    text += declare("in", i, program.inputs[i]);
+  text += declarations(program, name, on_card);
+  for (std::size_t i = 0; i < program.inputs.size(); ++i) {
+    const flat::Border& border = program.inputs[i];
+    text += fmt::format("  fill_{}(in{}{}, {});\n", name_of(border.dtype), i, data, border.size);
+    if (on_card) text += fmt::format("  send(&in{0}, in{0}_beside, {1});\n", i, bytes_of(border));
+  }
+  text += fmt::format(kCalls, fmt::arg("name", name), fmt::arg("stream", on_card ? ", NULL" : ""));
+  for (std::size_t i = 0; on_card && i < program.outputs.size(); ++i)
+    text += fmt::format("  fetch(out{0}_beside, &out{0}, {1});\n", i, bytes_of(program.outputs[i]));
+  text += fmt::format("  lathe_{}_destroy(handle);\n", name);
   for (std::size_t i = 0; i < program.outputs.size(); ++i)
-    text += declare("out", i, program.outputs[i]);
-  text += fmt::format("  const DLTensor* inputs[] = {{{}}};\n", list("in", program.inputs.size()));
-  text += fmt::format("  DLTensor* outputs[] = {{{}}};\n", list("out", program.outputs.size()));
-  text += fmt::format("  lathe_{}* handle;\n  int i;\n\n", name);
-  for (std::size_t i = 0; i < program.inputs.size(); ++i)
-    text += fmt::format("  fill_{}(in{}.data, {});\n", name_of(program.inputs[i].dtype), i,
-                        program.inputs[i].size);
-  text += fmt::format(kCalls, fmt::arg("name", name));
-  for (std::size_t i = 0; i < program.outputs.size(); ++i) text += print(i, program.outputs[i]);
+    text += print(i, program.outputs[i], data);
   return text + "  return 0;\n}\n";
 }
 

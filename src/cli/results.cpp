@@ -142,6 +142,8 @@ Json short_json(const store::Record& r, double flops) {
                       {"time", r.race.time}};
     json["dropped_early"] = r.dropped_early;
     json["spills"] = r.spills;
+    if (r.registers > 0)
+      json["card"] = {{"registers", r.registers}, {"shared_bytes", r.shared_bytes}};
     json["numerical_error"] = r.numerical_error;
   } else {
     json["error"] = {

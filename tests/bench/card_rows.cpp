@@ -1,46 +1,27 @@
 // card-rows ARCHITECTURE [FLOPS [CONFIGURATIONS]]: for each line `NAME<tab>EXPRESSION` of standard
 // input a line with the name, and of the default program for cards of that architecture:
 // milliseconds of the processor from flat program to PTX; kernels; the most registers of a thread;
-// bytes of spills; loads from memory of the card in the PTX, of 16 bytes and of less. With FLOPS,
-// programs of at most so many operations are executed by this processor, and some elements
-// compared: the last word is "right", "left" for larger ones, or else what is wrong. With
-// CONFIGURATIONS, as many lines of random configurations of its default space follow; what is wrong
-// with one is its whole line.
+// bytes of spills; loads from memory of the card in the PTX, of 16 bytes and of less; "-", or the
+// tensors that are read by less than 16 bytes where 16 are possible. With FLOPS, programs of at
+// most so many operations are executed by this processor, and some elements compared: the last word
+// is "right", "left" for larger ones, or else what is wrong. With CONFIGURATIONS, as many lines of
+// random configurations of its default space follow; what is wrong with one is its whole line.
 #include <algorithm>
-#include <cmath>
 #include <cstdlib>
-#include <ctime>
 #include <iostream>
 
-#include "compiler/codegen/llvm/nvptx/nvptx_backend.h"
+#include <fmt/ranges.h>
+
+#include "bench/card_program.h"
+#include "bench/narrow_reads.h"
 #include "compiler/codegen/nvptx/cards.h"
 #include "compiler/driver/driver.h"
-#include "compiler/interp/te_elements.h"
 #include "compiler/te/parse.h"
-#include "host_card/host_card.h"
-#include "oracle/te_eval.h"
 #include "support/ptxas.h"
-#include "tuner/space/space.h"
 
 namespace {
 
 using namespace lathe;
-
-struct Made {
-  te::Workload workload;
-  flat::Program program;
-  cuda::Image image;
-  double milliseconds = 0;
-};
-
-Result<Made> make(const space::Space& space, const space::Config& config, const Target& target) {
-  Made made{space.workload(), {}, {}};
-  made.program = LATHE_TRY(driver::lowered(made.workload, space.trace(config), target));
-  const std::clock_t begin = std::clock();
-  made.image = LATHE_TRY(codegen::cuda_image(made.program, target.as_cuda()));
-  made.milliseconds = 1e3 * static_cast<double>(std::clock() - begin) / CLOCKS_PER_SEC;
-  return made;
-}
 
 // Lines of the PTX that load from memory of the card.
 std::pair<int, int> loads(const std::string& ptx) {
@@ -50,44 +31,9 @@ std::pair<int, int> loads(const std::string& ptx) {
   return {wide, narrow};
 }
 
-// Of each output some elements, the first and the last among them.
-Result<std::string> compared(const Made& made, const Target& target) {
-  constexpr std::int64_t kElements = 12, kMostTerms = 1'000'000;
-  Rng rng(5);
-  const auto inputs = interp::random_inputs(made.workload, rng);
-  std::vector<std::span<const double>> values;
-  std::vector<interp::Bytes> stored;
-  for (std::size_t i = 0; i < inputs.size(); ++i) {
-    values.emplace_back(inputs[i].values);
-    stored.push_back(interp::to_storage(made.program.inputs[i], inputs[i].values));
-  }
-  const std::string ir = LATHE_TRY(codegen::cuda_ir(made.program, target));
-  const auto got = LATHE_TRY(testing::run_on_host(ir, made.image, stored));
-  interp::Elements elements(made.workload, values, kMostTerms);
-  const std::vector<int> outputs = made.workload.outputs();
-  for (std::size_t o = 0; o < got.size(); ++o) {
-    const auto all = interp::from_storage(made.program.outputs[o], got[o]);
-    const auto count = static_cast<std::int64_t>(all.size());
-    for (std::int64_t i = 0; i < kElements; ++i) {
-      const std::int64_t at =
-          i == 0   ? 0
-          : i == 1 ? count - 1
-                   : static_cast<std::int64_t>(rng.below(static_cast<std::uint64_t>(count)));
-      const auto want = elements.at(outputs[o], at);
-      if (!want) break;
-      const double have = all[static_cast<std::size_t>(at)];
-      if (!(std::abs(have - want->value) <=
-            want->bound + made.workload.contract.max_error * std::abs(want->value)))
-        return fmt::format("wrong at {} of output {}: {}, not {} within {}", at, o, have,
-                           want->value, want->bound);
-    }
-  }
-  return "right";
-}
-
 Result<std::string> line_of(const space::Space& space, const space::Config& config,
                             const Target& target, double most_flops) {
-  const Made made = LATHE_TRY(make(space, config, target));
+  const testing::CardProgram made = LATHE_TRY(testing::card_program(space, config, target));
   const auto kernels = LATHE_TRY(
       testing::assemble(made.image.ptx, fmt::format("sm_{}", target.as_cuda().architecture)));
   int registers = 0, spilled = 0;
@@ -96,11 +42,13 @@ Result<std::string> line_of(const space::Space& space, const space::Config& conf
     spilled += kernel.spilled_bytes;
   }
   const auto [wide, narrow] = loads(made.image.ptx);
-  std::string out = fmt::format("{:.1f} {} {} {} {} {}", made.milliseconds, kernels.size(),
-                                registers, spilled, wide, narrow);
+  const auto beside = testing::narrow_reads(made.program);
+  std::string out =
+      fmt::format("{:.1f} {} {} {} {} {} {}", made.milliseconds, kernels.size(), registers, spilled,
+                  wide, narrow, beside.empty() ? "-" : fmt::format("{}", fmt::join(beside, ",")));
   if (most_flops == 0) return out;
   if (te::flops(made.workload) > most_flops) return out + " left";
-  return out + " " + LATHE_TRY(compared(made, target));
+  return out + " " + LATHE_TRY(testing::compared(made, target));
 }
 
 // A broken invariant is what is wrong with a row, too.

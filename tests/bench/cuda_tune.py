@@ -51,10 +51,13 @@ class Runs:
     def tune(self, workload, *more, told="", database="records"):
         return self.run(self.words(workload, *more, database=database), told)
 
-    def kept(self, database="records"):
+    def records(self, database="records"):
         done = subprocess.run([self.lathe, "export", "--db", f"{self.folder}/{database}.db"],
                               capture_output=True, text=True)
-        return len(done.stdout.splitlines())
+        return [json.loads(line) for line in done.stdout.splitlines()]
+
+    def kept(self, database="records"):
+        return len(self.records(database))
 
 
 def found_in(done):
@@ -86,7 +89,9 @@ def check_goes_on(runs):
     assert kept >= 4, kept
     found = found_in(runs.run(words))
     assert found["trials"] == 24 and found["resumed"] >= min(kept, 4), (kept, found)
-    assert runs.kept("killed") == 24
+    records = runs.records("killed")
+    assert len(records) == 24
+    assert all(r["card"]["registers"] > 0 <= r["card"]["shared_bytes"] for r in records), records
     assert found["failed"] == found["wrong"] == 0, found
 
 

@@ -94,7 +94,8 @@ def check_refused(rehearsal):
 
 def check_wrong_words(rehearsal):
     for words, said in ((["--steps", "no"], "unknown step no"), (["--minutes", "0"], "more than 0"),
-                        (["--lathe", "/nothing"], "no command /nothing")):
+                        (["--lathe", "/nothing"], "no command /nothing"),
+                        (["--lathe", "false"], "false does not start")):
         done = subprocess.run([rehearsal.script, "--lathe", rehearsal.lathe, *words],
                               capture_output=True, text=True, cwd=rehearsal.folder)
         assert done.returncode == 2 and said in done.stderr, (words, done.stderr)

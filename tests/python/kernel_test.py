@@ -76,6 +76,20 @@ class Calls(Case):
         a = np.array([True, False, True])
         self.assertEqual(lathe.compile("C[i] = !A[i]", A=a)(a).tolist(), [False, True, False])
 
+    def test_on_a_device_of_opencl(self) -> None:
+        a, b = floats(7, 13), floats(13, 5)
+        text = "C[i,j] = sum(k) A[i,k] * B[k,j]"
+        os.environ.setdefault("POCL_KERNEL_CACHE", "0")  # tests leave nothing behind
+        try:
+            kernel = lathe.compile(text, A=a, B=b, constants=["B"], target="opencl",
+                                   schedule="default", check=False)
+        except lathe.Failed as error:
+            self.skipTest(str(error))
+        self.assert_near(kernel(a), a @ b)
+        self.assert_near(kernel(a, 2 * b), 2 * (a @ b))
+        self.refused("only programs of processors have threads",
+                     lambda: lathe.compile(text, A=a, B=b, target="opencl", threads=2))
+
     def test_several_outputs(self) -> None:
         a = floats(5, 8)
         text = "S[i] = sum(j) A[i,j]; M[i] = max(j) A[i,j]"

@@ -42,9 +42,11 @@ std::vector<AssembledKernel> kernels_in(const std::string& report) {
 
 }  // namespace
 
+std::string assembler_path() { return LATHE_PTXAS; }
+
 Result<std::vector<AssembledKernel>> assemble(const std::string& ptx,
                                               const std::string& architecture) {
-  const std::string assembler = LATHE_PTXAS;
+  const std::string assembler = assembler_path();
   if (assembler.empty())
     return fail(ErrorKind::kNotFound,
                 "ptxas was not there when CMake looked, so no PTX is assembled; scripts/install "

@@ -15,6 +15,9 @@ struct AssembledKernel {
   int shared_bytes = 0, spilled_bytes = 0, stack_bytes = 0;
 };
 
+// Where it is; empty: it is not there.
+std::string assembler_path();
+
 // Every kernel, as machine code for "sm_80" and the like. kNotFound: the assembler is not there.
 Result<std::vector<AssembledKernel>> assemble(const std::string& ptx,
                                               const std::string& architecture);

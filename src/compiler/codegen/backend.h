@@ -21,6 +21,7 @@ struct Object {
   int spills = 0;  // vector stack slots after register allocation, all functions
   std::int64_t code_bytes = 0;
   double emit_seconds = 0, llvm_seconds = 0;
+  std::string remark;  // of what carries an image: a sentence about the code inside
   // It spilled, was built again without the scheduler before register allocation, and that was
   // better.
   bool rescheduled = false;
@@ -54,10 +55,11 @@ struct Backend {
   Result<std::vector<std::byte>> (*link)(const Object& object, const Target& target,
                                          const std::vector<std::string>& extra);
   // Of a processor: what generate() makes with the name of an artifact, but it carries the image of
-  // a device of OpenCL in place of machine code and needs that artifact's runtime beside it
-  // (runtime/artifact/opencl). `program` is what the image was made of. Null: it cannot.
-  Result<Object> (*carry)(const Object& image, const flat::Program& program, const Target& target,
-                          const std::string& artifact);
+  // a device of this kind in place of machine code and needs that artifact's runtime beside it
+  // (runtime/artifact/opencl, runtime/artifact/cuda). `program` is what the image was made of.
+  // Null: it cannot.
+  Result<Object> (*carry)(const Object& image, DeviceKind kind, const flat::Program& program,
+                          const Target& target, const std::string& artifact);
   std::span<const Listing> listings;
 };
 

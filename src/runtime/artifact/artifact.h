@@ -82,8 +82,11 @@ typedef struct lathe_artifact {
 /* What a program that opens a library without its header finds in it, under LATHE_LIBRARY_SYMBOL:
  * the artifacts inside. Their functions are found by name. */
 #define LATHE_LIBRARY_SYMBOL "lathe_library"
+/* Of a library for a card, whose prepare and run take tensors on the card and a stream
+ * (cuda_program.h). */
+#define LATHE_CARD_ABI 2
 typedef struct lathe_library {
-  int64_t abi; /* LATHE_ARTIFACT_ABI */
+  int64_t abi; /* LATHE_ARTIFACT_ABI or LATHE_CARD_ABI */
   int64_t count;
   const lathe_artifact* const* artifacts;
 } lathe_library;

@@ -63,9 +63,43 @@ bool check_type(const lathe_artifact_tensor& want, DLDataType type, Message& mes
   return false;
 }
 
+bool check_device(const lathe_artifact_tensor& want, const DLDevice& device, const Place& place,
+                  Message& message) {
+  const char* why = nullptr;
+  if (place.device.device_type == kDLCPU) {
+    if (is_of_processor(device)) return true;
+    why = "is not in the processor's memory";
+  } else if (is_of_processor(device)) {
+    why = "is in the processor's memory; copy it to the card first, which tensors have to be on";
+  } else if (device.device_type != kDLCUDA) {
+    why = "is on a device that is no card of NVIDIA (kDLCUDA)";
+  }
+  if (why == nullptr && device.device_id == place.device.device_id) return true;
+  start(want, message).add(why != nullptr ? why : "is on card ");
+  if (why == nullptr)
+    message.add(device.device_id).add(", and the handle on card ").add(place.device.device_id);
+  return false;
+}
+
+bool check_alignment(const lathe_artifact_tensor& want, const DLTensor& tensor, const Place& place,
+                     Message& message) {
+  const auto address = reinterpret_cast<std::uintptr_t>(address_of(tensor));
+  const std::int64_t element = want.type_bits / 8;
+  if (place.alignment > element) {
+    if (address % static_cast<std::uint64_t>(place.alignment) == 0) return true;
+    start(want, message).add("does not begin at a multiple of ").add(place.alignment);
+    message.add(" bytes");
+    return false;
+  }
+  if (address % static_cast<std::uint64_t>(element) == 0) return true;
+  start(want, message).add("does not begin at a multiple of its element size");
+  return false;
+}
+
 }  // namespace
 
-bool check_tensor(const lathe_artifact_tensor& want, const DLTensor* tensor, Message& message) {
+bool check_tensor(const lathe_artifact_tensor& want, const DLTensor* tensor, Message& message,
+                  const Place& place) {
   const auto refuse = [&](const char* why) {
     start(want, message).add(why);
     return false;
@@ -73,17 +107,13 @@ bool check_tensor(const lathe_artifact_tensor& want, const DLTensor* tensor, Mes
   if (tensor == nullptr) return refuse("is missing");
   if (!check_type(want, tensor->dtype, message) || !check_shape(want, *tensor, message))
     return false;
-  if (tensor->device.device_type != kDLCPU && tensor->device.device_type != kDLCUDAHost)
-    return refuse("is not in the processor's memory");
+  if (!check_device(want, tensor->device, place, message)) return false;
   if (want.plain ? !is_row_major(*tensor) : tensor->strides != nullptr)
     return refuse(want.plain ? "is not row-major without gaps"
                              : "must have no strides: its storage is as the header says");
   if (want.bytes == 0) return true;
   if (tensor->data == nullptr) return refuse("has no data");
-  const auto size = static_cast<std::uint64_t>(want.type_bits / 8);
-  if (reinterpret_cast<std::uintptr_t>(address_of(*tensor)) % size != 0)
-    return refuse("does not begin at a multiple of its element size");
-  return true;
+  return check_alignment(want, *tensor, place, message);
 }
 
 #if defined(__x86_64__)

@@ -5,35 +5,44 @@
 #ifdef LATHE_ARTIFACT_x86
 LATHE_EMBED(lathe_artifact_x86, LATHE_ARTIFACT_x86)
 LATHE_EMBED(lathe_artifact_opencl_x86, LATHE_ARTIFACT_opencl_x86)
+LATHE_EMBED(lathe_artifact_cuda_x86, LATHE_ARTIFACT_cuda_x86)
 #endif
 #ifdef LATHE_ARTIFACT_aarch64
 LATHE_EMBED(lathe_artifact_aarch64, LATHE_ARTIFACT_aarch64)
 LATHE_EMBED(lathe_artifact_opencl_aarch64, LATHE_ARTIFACT_opencl_aarch64)
+LATHE_EMBED(lathe_artifact_cuda_aarch64, LATHE_ARTIFACT_cuda_aarch64)
 #endif
 
 namespace lathe::artifact {
+namespace {
 
-std::span<const std::byte> runtime_object(Isa isa) {
-#ifdef LATHE_ARTIFACT_x86
-  if (isa == Isa::kX86) return {lathe_artifact_x86_begin, lathe_artifact_x86_end};
-#endif
-#ifdef LATHE_ARTIFACT_aarch64
-  if (isa == Isa::kAArch64) return {lathe_artifact_aarch64_begin, lathe_artifact_aarch64_end};
-#endif
-  (void)isa;
+using Bytes = std::span<const std::byte>;
+
+Bytes chosen(DeviceKind kind, Bytes cpu, Bytes opencl, Bytes cuda) {
+  switch (kind) {
+    case DeviceKind::kCpu: return cpu;
+    case DeviceKind::kOpenCl: return opencl;
+    case DeviceKind::kCuda: return cuda;
+  }
   return {};
 }
 
-std::span<const std::byte> opencl_runtime_object(Isa isa) {
+}  // namespace
+
+std::span<const std::byte> runtime_object(DeviceKind kind, Isa isa) {
 #ifdef LATHE_ARTIFACT_x86
-  if (isa == Isa::kX86) return {lathe_artifact_opencl_x86_begin, lathe_artifact_opencl_x86_end};
+  if (isa == Isa::kX86)
+    return chosen(kind, {lathe_artifact_x86_begin, lathe_artifact_x86_end},
+                  {lathe_artifact_opencl_x86_begin, lathe_artifact_opencl_x86_end},
+                  {lathe_artifact_cuda_x86_begin, lathe_artifact_cuda_x86_end});
 #endif
 #ifdef LATHE_ARTIFACT_aarch64
   if (isa == Isa::kAArch64)
-    return {lathe_artifact_opencl_aarch64_begin, lathe_artifact_opencl_aarch64_end};
+    return chosen(kind, {lathe_artifact_aarch64_begin, lathe_artifact_aarch64_end},
+                  {lathe_artifact_opencl_aarch64_begin, lathe_artifact_opencl_aarch64_end},
+                  {lathe_artifact_cuda_aarch64_begin, lathe_artifact_cuda_aarch64_end});
 #endif
-  (void)isa;
-  return {};
+  return chosen(kind, {}, {}, {});
 }
 
 }  // namespace lathe::artifact

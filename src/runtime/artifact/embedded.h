@@ -8,10 +8,9 @@
 
 namespace lathe::artifact {
 
-// Empty where this build has no such object for that machine, for want of a cross compiler.
-std::span<const std::byte> runtime_object(Isa isa);
-// The same of artifacts for devices of OpenCL, called by programs of that machine; see
-// opencl_program.h.
-std::span<const std::byte> opencl_runtime_object(Isa isa);
+// Of artifacts for devices of this kind, called by programs of that machine (artifact.h; for
+// devices opencl_program.h, cuda_program.h). Empty where this build has no such object for that
+// machine, for want of a cross compiler.
+std::span<const std::byte> runtime_object(DeviceKind kind, Isa isa);
 
 }  // namespace lathe::artifact

@@ -7,31 +7,17 @@
 
 #include <stdint.h>
 
-#include "runtime/artifact/artifact.h"
+#include "runtime/artifact/device_program.h"
 
 #ifdef __cplusplus
 extern "C" {
 #endif
 
-/* Memory that a kernel gets as a pointer. */
-enum { LATHE_AREA_INPUT, LATHE_AREA_OUTPUT, LATHE_AREA_CONSTANT, LATHE_AREA_SCRATCH };
-
-typedef struct lathe_opencl_launch {
-  const char* kernel;
-  const int64_t* arguments; /* pairs: an area, and a position among the inputs or outputs */
-  int64_t count;            /* of pairs */
-  int64_t groups[3], items[3];
-} lathe_opencl_launch;
-
 typedef struct lathe_opencl_program {
-  /* Its module has the counts of tensors, and as constants and workspace the bytes of the areas on
-   * the device; it has no functions. */
-  lathe_artifact artifact;
+  lathe_device_program program;
   const char *source, *options;
   const char* const* extensions; /* that the source enables; ends with null */
   int64_t local_bytes;
-  const lathe_opencl_launch* launches; /* those of prepare, then those of run */
-  int64_t prepare, run;                /* counts */
 } lathe_opencl_program;
 
 /* On a context and an in-order queue of the caller; a null context is the queue's. */

@@ -98,7 +98,7 @@ BlockRow block_row_of(Kind kind) {
 }
 
 Result<Features> features_for(const std::string& name, const Target& target) {
-  return features_for(LATHE_TRY(kind_named(name)), target.kind());
+  return features_for(LATHE_TRY(kind_named(name)), target);
 }
 
 int width(const Features& features, const space::Space& space) {

@@ -34,10 +34,11 @@ Result<Kind> kind_named(const std::string& name);
 struct Features {
   Kind kind;
   DeviceKind device;
+  CudaTarget card = {};  // of kCuda: for whose programs
 };
 BlockRow block_row_of(Kind kind);
-// Fails where no features describe programs for such devices.
-Result<Features> features_for(Kind kind, DeviceKind device);
+// Fails where no features describe programs for such devices. A card must be resolved.
+Result<Features> features_for(Kind kind, const Target& target);
 Result<Features> features_for(const std::string& name, const Target& target);
 
 // Floats in a row: fixed for these features (for kConfiguration: for a space).

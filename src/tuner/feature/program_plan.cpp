@@ -5,9 +5,9 @@
 namespace lathe::feature {
 namespace {
 
-std::variant<Plan, TreePlan, BlocksPlan> usual_plan(Kind kind, const ir::Nest& nest) {
-  if (kind == Kind::kTree) return TreePlan(nest);
-  if (kind == Kind::kBlocks) return BlocksPlan(nest);
+AnyPlan usual_plan(const Features& features, const ir::Nest& nest) {
+  if (features.kind == Kind::kTree) return TreePlan(nest);
+  if (features.kind == Kind::kBlocks) return BlocksPlan(nest);
   return Plan(nest);
 }
 
@@ -33,16 +33,32 @@ std::vector<std::string> usual_names(Kind kind) {
   return {};
 }
 
+// On a card the context has columns more.
+AnyPlan card_plan(const Features& features, const ir::Nest& nest) {
+  if (features.kind == Kind::kContext) return CardContextPlan(nest, features.card);
+  return usual_plan(features, nest);
+}
+
+int width_on_card(Kind kind) {
+  return usual_width(kind) + (kind == Kind::kContext ? card_width() : 0);
+}
+
+std::vector<std::string> names_on_card(Kind kind) {
+  std::vector<std::string> names = usual_names(kind);
+  if (kind == Kind::kContext) std::ranges::copy(card_names(), std::back_inserter(names));
+  return names;
+}
+
 // What describes programs for one kind of device.
 struct ForDevice {
   DeviceKind device;
-  std::variant<Plan, TreePlan, BlocksPlan> (*plan)(Kind kind, const ir::Nest& nest);
+  AnyPlan (*plan)(const Features& features, const ir::Nest& nest);
   int (*width)(Kind kind);
   std::vector<std::string> (*names)(Kind kind);
 };
 constexpr ForDevice kDevices[] = {{DeviceKind::kCpu, usual_plan, usual_width, usual_names},
                                   {DeviceKind::kOpenCl, usual_plan, usual_width, usual_names},
-                                  {DeviceKind::kCuda, usual_plan, usual_width, usual_names}};
+                                  {DeviceKind::kCuda, card_plan, width_on_card, names_on_card}};
 
 const ForDevice& entry_of(const Features& features) {
   const auto* found = std::ranges::find(kDevices, features.device, &ForDevice::device);
@@ -52,20 +68,28 @@ const ForDevice& entry_of(const Features& features) {
 
 }  // namespace
 
-Result<Features> features_for(Kind kind, DeviceKind device) {
-  if (std::ranges::find(kDevices, device, &ForDevice::device) == std::end(kDevices))
+Result<Features> features_for(Kind kind, const Target& target) {
+  if (std::ranges::find(kDevices, target.kind(), &ForDevice::device) == std::end(kDevices))
     return fail(ErrorKind::kUnsupported,
                 "no features describe programs for this kind of device; choose a model that needs "
                 "none, or a search without a model");
-  return Features{kind, device};
+  Features features{kind, target.kind()};
+  if (features.device == DeviceKind::kCuda) features.card = target.as_cuda();
+  return features;
+}
+
+void CardContextPlan::row(std::span<const std::int64_t> values, float* out) const {
+  context_row(usual_, values, out);
+  card_.columns(values, out + context_width());
 }
 
 ProgramPlan::ProgramPlan(const Features& features, const ir::Nest& nest)
-    : kind_(features.kind), plan_(entry_of(features).plan(features.kind, nest)) {}
+    : kind_(features.kind), plan_(entry_of(features).plan(features, nest)) {}
 
 void ProgramPlan::row(std::span<const std::int64_t> values, float* out) const {
   if (const auto* tree = std::get_if<TreePlan>(&plan_)) return tree->row(values, out);
   if (const auto* blocks = std::get_if<BlocksPlan>(&plan_)) return blocks->row(values, out);
+  if (const auto* context = std::get_if<CardContextPlan>(&plan_)) return context->row(values, out);
   (kind_ == Kind::kContext ? context_row : relation_row)(std::get<Plan>(plan_), values, out);
 }
 

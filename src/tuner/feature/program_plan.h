@@ -9,11 +9,25 @@
 #include <vector>
 
 #include "tuner/feature/blocks.h"
+#include "tuner/feature/card_plan.h"
 #include "tuner/feature/feature.h"
 #include "tuner/feature/plan.h"
 #include "tuner/feature/tree.h"
 
 namespace lathe::feature {
+
+// The usual columns, then those of the card (card_plan.h).
+class CardContextPlan {
+ public:
+  CardContextPlan(const ir::Nest& nest, const CudaTarget& card) : usual_(nest), card_(nest, card) {}
+  void row(std::span<const std::int64_t> values, float* out) const;
+
+ private:
+  Plan usual_;
+  CardPlan card_;
+};
+
+using AnyPlan = std::variant<Plan, TreePlan, BlocksPlan, CardContextPlan>;
 
 class ProgramPlan {
  public:
@@ -23,7 +37,7 @@ class ProgramPlan {
 
  private:
   Kind kind_;
-  std::variant<Plan, TreePlan, BlocksPlan> plan_;
+  AnyPlan plan_;
 };
 
 // Not of kConfiguration.

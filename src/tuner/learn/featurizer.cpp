@@ -3,6 +3,7 @@
 #include <cmath>
 #include <set>
 
+#include "compiler/codegen/nvptx/cards.h"
 #include "compiler/schedule/step.h"
 #include "compiler/te/naive_nest.h"
 #include "compiler/te/parse.h"
@@ -10,9 +11,14 @@
 namespace lathe::learn {
 
 bool Featurizer::describes(const std::string& target) {
-  const auto known = parse_target(target);
+  auto known = parse_target(target);
   if (!known) return false;
-  const auto features = feature::features_for(kind_, known->kind());
+  if (known->kind() == DeviceKind::kCuda) {
+    const auto card = codegen::known_card(known->as_cuda().name);
+    if (!card) return false;
+    known = Target{*card};
+  }
+  const auto features = feature::features_for(kind_, *known);
   if (!features || (features_ && features_->device != features->device)) return false;
   features_ = *features;
   return true;

@@ -20,7 +20,7 @@ class Featurizer {
  public:
   explicit Featurizer(feature::Kind kind) : kind_(kind) {}
   // Appends a row. If the record's trace does not apply any more, or no features describe programs
-  // for its target, appends nothing and returns false.
+  // for its target, or it is a card that is not known by name, appends nothing and returns false.
   bool append(const store::Record& record, std::vector<float>& out);
   // Of the rows; 0 before the first.
   int width() const { return features_ ? feature::program_width(*features_) : 0; }

@@ -173,6 +173,8 @@ void Batch::on_built(Item& item, Result<Built> built, bool builder_died) {
   const std::string& hash = item.built.program_hash;
   item.outcome.program_hash = hash;
   item.outcome.spills = item.built.spills;
+  item.outcome.registers = item.built.registers;
+  item.outcome.shared_bytes = item.built.shared_bytes;
   if (const auto known = task_.finished.find(hash); known != task_.finished.end()) {
     Outcome copy = known->second;
     copy.tag = item.outcome.tag;

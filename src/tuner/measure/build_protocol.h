@@ -90,17 +90,18 @@ inline constexpr auto kFields<measure::BuildStream> =
     fields<measure::BuildStream>(&measure::BuildStream::read, &measure::BuildStream::written);
 
 template <>
-inline constexpr Schema kSchema<measure::Built>{121, 1, "Built"};
+inline constexpr Schema kSchema<measure::Built>{121, 2, "Built"};
 template <>
 inline constexpr auto kFields<measure::Built> = fields<measure::Built>(
     stays(&measure::Built::tag), stays(&measure::Built::error), &measure::Built::library,
     &measure::Built::known, &measure::Built::inputs, &measure::Built::outputs,
-    &measure::Built::program_hash, &measure::Built::spills, &measure::Built::loads_per_multiply,
-    &measure::Built::code_bytes, &measure::Built::lower_seconds, &measure::Built::codegen_seconds,
+    &measure::Built::program_hash, &measure::Built::spills, &measure::Built::registers,
+    &measure::Built::shared_bytes, &measure::Built::loads_per_multiply, &measure::Built::code_bytes,
+    &measure::Built::lower_seconds, &measure::Built::codegen_seconds,
     &measure::Built::link_seconds);
 
 template <>
-inline constexpr Schema kSchema<measure::BuiltPeak>{122, 1, "BuiltPeak"};
+inline constexpr Schema kSchema<measure::BuiltPeak>{122, 2, "BuiltPeak"};
 template <>
 inline constexpr auto kFields<measure::BuiltPeak> =
     fields<measure::BuiltPeak>(&measure::BuiltPeak::built, &measure::BuiltPeak::flops);

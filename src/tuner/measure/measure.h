@@ -37,6 +37,9 @@ struct Built {
   std::vector<tensor::Border> inputs, outputs;  // as the candidate stores them
   std::string program_hash;                     // hash of the flat program
   int spills = 0;
+  // What an assembler told, the most of all kernels; 0: there was none.
+  int registers = 0;              // of a thread
+  std::int64_t shared_bytes = 0;  // of a block
   // Loads of vectors in the whole program for each multiplication; 0: it does not multiply
   double loads_per_multiply = 0;
   std::int64_t code_bytes = 0;
@@ -66,7 +69,8 @@ struct Outcome {
   std::string program_hash;
   // This session has measured the program before: its times were copied
   std::string duplicate_of_hash;
-  int spills = 0;
+  int spills = 0, registers = 0;  // as Built has them
+  std::int64_t shared_bytes = 0;
   double build_seconds = 0, run_seconds = 0;
 };
 

@@ -211,10 +211,6 @@ void AnalyticScorer::score(std::span<const space::Config> configs, std::span<dou
   LATHE_CHECK(configs.size() == scores.size());
   std::vector<std::int64_t> knobs, sizes;
   for (std::size_t i = 0; i < configs.size(); ++i) {
-    if (const auto cycles = impl_->space.estimated_cycles(configs[i])) {
-      scores[i] = -std::log2(*cycles);
-      continue;
-    }
     const space::Sketch& sketch = impl_->space.sketch(configs[i]);
     impl_->space.knob_values(configs[i], knobs);
     sketch.nest.sizes.evaluate(knobs, sizes);

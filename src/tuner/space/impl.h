@@ -19,8 +19,14 @@ struct Space::Impl {
 
   te::Workload workload;
   Derived derived;
-  std::vector<int> structural;  // knobs
-  std::vector<int> order;       // parents_first()
+  std::vector<int> structural;          // knobs
+  std::vector<int> order;               // parents_first()
+  std::vector<Constraint> constraints;  // those whose sizes are known first, first
+  struct Configurations {
+    std::vector<double> under;  // by value: the choices of the knobs under it
+    double all = 0;
+  };
+  std::vector<Configurations> configurations;  // by knob
   mutable std::shared_mutex mutex;
   // By choice_number().
   mutable std::unordered_map<std::uint64_t, std::unique_ptr<Result<Sketch>>> sketches;

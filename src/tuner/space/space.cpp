@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <mutex>
 #include <numeric>
+#include <ranges>
 
 #include "base/hash.h"
 #include "tuner/space/forms.h"
@@ -75,7 +76,30 @@ std::size_t Knob::nearest(std::int64_t wanted) const {
   return static_cast<std::size_t>(found - values.begin());
 }
 
-Space::Space(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
+namespace {
+
+// Of each knob, after those that are under it.
+void count_configurations(Space::Impl& impl) {
+  const std::vector<Knob>& knobs = impl.derived.knobs;
+  impl.configurations.resize(knobs.size());
+  for (const int knob : parents_first(knobs) | std::views::reverse) {
+    auto& own = impl.configurations[static_cast<std::size_t>(knob)];
+    own = {std::vector<double>(knobs[static_cast<std::size_t>(knob)].values.size(), 1), 0};
+    for (std::size_t k = 0; k < knobs.size(); ++k)
+      if (knobs[k].under == knob)
+        for (const std::uint16_t value : knobs[k].under_values)
+          own.under[value] *= impl.configurations[k].all;
+    for (const double under : own.under) own.all += under;
+  }
+}
+
+}  // namespace
+
+Space::Space(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {
+  impl_->constraints = impl_->derived.constraints;
+  std::ranges::stable_sort(impl_->constraints, {}, &Constraint::size);
+  count_configurations(*impl_);
+}
 Space::~Space() = default;
 
 const te::Workload& Space::workload() const { return impl_->workload; }
@@ -87,22 +111,12 @@ bool Space::has_effect(const Config& config, int knob) const {
   return impl_->has_effect(config, knob);
 }
 
-// The choices of the knobs under this one, with it at `value`.
 double Space::configurations_under(int knob, std::uint16_t value) const {
-  double count = 1;
-  for (int k = 0; k < knobs(); ++k)
-    if (const Knob& other = knob_list()[k];
-        other.under == knob &&
-        std::ranges::find(other.under_values, value) != other.under_values.end())
-      count *= configurations_of(k);
-  return count;
+  return impl_->configurations[static_cast<std::size_t>(knob)].under[value];
 }
 
 double Space::configurations_of(int knob) const {
-  double count = 0;
-  for (int v = 0; v < values(knob); ++v)
-    count += configurations_under(knob, static_cast<std::uint16_t>(v));
-  return count;
+  return impl_->configurations[static_cast<std::size_t>(knob)].all;
 }
 
 double Space::size() const {
@@ -156,13 +170,6 @@ const Sketch& Space::sketch(const Config& config) const {
 
 void Space::knob_values(const Config& config, std::vector<std::int64_t>& out) const {
   impl_->knob_values(config, out);
-}
-
-std::optional<double> Space::estimated_cycles(const Config& config) const {
-  if (!impl_->derived.estimate) return {};
-  thread_local std::vector<std::int64_t> values;
-  knob_values(config, values);
-  return impl_->derived.estimate(values);
 }
 
 schedule::Trace Space::trace(const Config& config) const {
@@ -223,15 +230,35 @@ Result<Config> Space::from_json(const Json& json) const {
   return config;
 }
 
+namespace {
+
+// Of a size, from the values of the knobs and of the sizes before it.
+std::int64_t value_of(const ir::Sizes& table, std::size_t size, std::span<const std::int64_t> knobs,
+                      std::span<const std::int64_t> before) {
+  const auto id = static_cast<ir::SizeId>(size);
+  switch (table.at(id).op) {
+    case ir::Sizes::Op::kConst: return table.constant_value(id);
+    case ir::Sizes::Op::kKnob: return knobs[static_cast<std::size_t>(table.at(id).value)];
+    default: return table.evaluate(id, before);
+  }
+}
+
+}  // namespace
+
 bool Space::valid(const Config& config) const {
   if (static_cast<int>(config.size()) != knobs()) return false;
   for (int k = 0; k < knobs(); ++k)
     if (config[k] >= values(k)) return false;
   thread_local std::vector<std::int64_t> chosen, sizes;
   knob_values(config, chosen);
-  impl_->derived.sizes.evaluate(chosen, sizes);
-  for (const Constraint& c : impl_->derived.constraints)
-    if (sizes[static_cast<std::size_t>(c.size)] > c.most) return false;
+  const ir::Sizes& table = impl_->derived.sizes;
+  sizes.resize(static_cast<std::size_t>(table.count()));
+  std::size_t known = 0;
+  for (const Constraint& c : impl_->constraints) {  // most break one of the first
+    const auto at = static_cast<std::size_t>(c.size);
+    for (; known <= at; ++known) sizes[known] = value_of(table, known, chosen, sizes);
+    if (sizes[at] > c.most) return false;
+  }
   return impl_->sketch(config).has_value();
 }
 

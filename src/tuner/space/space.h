@@ -4,7 +4,6 @@
 
 #include <cstdint>
 #include <memory>
-#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -58,8 +57,6 @@ class Space : public Domain {
   const Sketch& sketch(const Config& config) const;
   // Values of all knobs in their order, as Sizes::evaluate takes them.
   void knob_values(const Config& config, std::vector<std::int64_t>& out) const;
-  // What the rules think that it takes, in cycles; nothing where they do not tell.
-  std::optional<double> estimated_cycles(const Config& config) const;
   // The concrete trace of a configuration; it applies to naive_nest(program).
   schedule::Trace trace(const Config& config) const;
   // Both leave out conditional knobs without effect.

@@ -66,6 +66,10 @@ struct Record {
   double race_seconds = 0;
   RaceNote race;  // of that race
   int spills = 0;
+  // Of a program for a card, as its assembler tells; 0: not known. The most of its kernels: of a
+  // thread, in number; of a block, in bytes of shared memory.
+  int registers = 0;
+  std::int64_t shared_bytes = 0;
   std::string error_kind, error_message, error_place;  // kind empty: it worked
   double numerical_error = 0;                          // largest, of the largest output
   double predicted_score = 0;
@@ -112,6 +116,7 @@ inline constexpr auto kRunFields = std::to_array<RunField>({
 
 inline bool has_raced(const Record& record) { return record.raced; }
 inline bool has_failed(const Record& record) { return !record.ok(); }
+inline bool has_registers(const Record& record) { return record.registers > 0; }
 
 // In the order of the lines. `id` is the store's own. A line tells by its race_seconds, or where
 // that failed by its race, whether a record has raced, and has a member "standing" only where it is
@@ -186,6 +191,16 @@ inline constexpr auto kRecordFields = std::to_array<RecordField>({
     {.column = "visits", .member = &Record::visits, .line = "visits", .bulky = true},
     {.column = "dropped_early", .member = &Record::dropped_early, .line = "dropped_early"},
     {.column = "spills", .member = &Record::spills, .line = "spills"},
+    {.column = "registers",
+     .member = &Record::registers,
+     .line = "card/registers",
+     .when = has_registers,
+     .since = 5},
+    {.column = "shared_bytes",
+     .member = &Record::shared_bytes,
+     .line = "card/shared_bytes",
+     .when = has_registers,
+     .since = 5},
     {.column = "numerical_error", .member = &Record::numerical_error, .line = "numerical_error"},
     {.column = "predicted_score", .member = &Record::predicted_score, .line = "predicted_score"},
     {.column = "build_seconds", .member = &Record::build_seconds, .line = "spent/build"},

@@ -2,7 +2,7 @@
 #include "base/hash.h"
 #include "compiler/te/workload.h"
 #include "tuner/feature/feature.h"
-#include "tuner/model/analytic.h"
+#include "tuner/model/card_scorer.h"
 #include "tuner/tune/tune.h"
 
 namespace lathe::tune {
@@ -46,9 +46,7 @@ class SpaceSubject final : public Subject {
 Result<std::unique_ptr<Subject>> make_subject(const space::Space& space, const Options& options,
                                               const Target& target, const Fingerprint& machine) {
   const auto features = LATHE_TRY(feature::features_for(features_of(options), target));
-  return std::make_unique<SpaceSubject>(
-      space, features,
-      std::make_unique<model::AnalyticScorer>(space, model::core_of(target, machine)));
+  return std::make_unique<SpaceSubject>(space, features, model::make_prior(space, target, machine));
 }
 
 Result<Summary> tune(const space::Space& space, measure::Measurer& measurer, store::Store& store,

@@ -233,6 +233,8 @@ class BatchTuner final : public Tuner {
                           visit.disturbed});
     r.dropped_early = outcome.dropped_early;
     r.spills = outcome.spills;
+    r.registers = outcome.registers;
+    r.shared_bytes = outcome.shared_bytes;
     r.numerical_error = outcome.numerical_error;
     r.predicted_score = proposal.predicted_score;
     r.build_seconds = outcome.build_seconds;

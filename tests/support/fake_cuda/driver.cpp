@@ -10,14 +10,13 @@
 #include <string>
 #include <vector>
 
+#include "support/fake_cuda/calls.h"
 #include "support/fake_cuda/options.h"
 #include "support/fake_cuda/ptx.h"
 
 namespace lathe::fake_cuda {
 namespace {
 
-constexpr int kInvalidValue = 1, kOutOfMemory = 2, kNoDevice = 100, kInvalidDevice = 101,
-              kInvalidImage = 200, kNotFound = 500, kNoResources = 701, kUnavailable = 46;
 constexpr std::string_view kCodeMark = "fake machine code\n";
 
 struct Loaded {
@@ -27,6 +26,7 @@ struct Loaded {
 struct LoadedKernel {
   const Text* text;
   const Kernel* kernel;
+  const FakeContext* context;  // that it was loaded in
   int dynamic_shared = 48 << 10;
 };
 struct Launch {
@@ -35,6 +35,7 @@ struct Launch {
   std::vector<std::uint64_t> arguments;
 };
 struct FakeStream {
+  const FakeContext* context = current_context();
   bool captures = false;
   std::vector<Launch> captured;
 };
@@ -47,20 +48,31 @@ struct FakeEvent {
   std::chrono::steady_clock::time_point time;
 };
 
-std::map<std::uint64_t, std::size_t> g_allocated;  // by address
+struct Block {
+  std::size_t bytes;
+  int card;
+};
+std::map<std::uint64_t, Block> g_allocated;  // by address
 std::size_t g_bytes = 0;
 int g_poison = 0;
+int g_captures = 0;  // streams that are captured
 
-int begin(const char* name) {
-  if (const int code = count_call(name); code != 0) return code;
-  return g_poison;
+// Null for the default streams, which have numbers.
+FakeStream* stream_at(void* handle) {
+  constexpr std::uintptr_t kLastNumber = 2;
+  return reinterpret_cast<std::uintptr_t>(handle) <= kLastNumber ? nullptr
+                                                                 : opaque<FakeStream>(handle);
+}
+bool is_captured(void* handle) {
+  const FakeStream* const stream = stream_at(handle);
+  return stream != nullptr && stream->captures;
 }
 
 bool is_allocated(std::uint64_t address, std::size_t bytes) {
   auto found = g_allocated.upper_bound(address);
   if (found == g_allocated.begin()) return false;
   --found;
-  return address + bytes <= found->first + found->second;
+  return address + bytes <= found->first + found->second.bytes;
 }
 
 std::byte* memory_at(std::uint64_t address, std::int64_t bytes) {
@@ -70,7 +82,7 @@ std::byte* memory_at(std::uint64_t address, std::int64_t bytes) {
     if (!is_allocated(address, static_cast<std::size_t>(bytes))) return nullptr;
     const auto found = --g_allocated.upper_bound(address);
     begin = found->first;
-    end = found->first + found->second;
+    end = found->first + found->second.bytes;
   }
   return reinterpret_cast<std::byte*>(address);
 }
@@ -104,12 +116,16 @@ constexpr std::pair<int, const char*> kNames[] = {{0, "CUDA_SUCCESS"},
                                                   {100, "CUDA_ERROR_NO_DEVICE"},
                                                   {101, "CUDA_ERROR_INVALID_DEVICE"},
                                                   {200, "CUDA_ERROR_INVALID_IMAGE"},
+                                                  {201, "CUDA_ERROR_INVALID_CONTEXT"},
                                                   {218, "CUDA_ERROR_INVALID_PTX"},
+                                                  {400, "CUDA_ERROR_INVALID_HANDLE"},
                                                   {500, "CUDA_ERROR_NOT_FOUND"},
                                                   {700, "CUDA_ERROR_ILLEGAL_ADDRESS"},
                                                   {701, "CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES"},
                                                   {716, "CUDA_ERROR_MISALIGNED_ADDRESS"},
                                                   {719, "CUDA_ERROR_LAUNCH_FAILED"},
+                                                  {900, "CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED"},
+                                                  {906, "CUDA_ERROR_STREAM_CAPTURE_IMPLICIT"},
                                                   {999, "CUDA_ERROR_UNKNOWN"}};
 
 int attribute_of(int which) {
@@ -126,8 +142,8 @@ int attribute_of(int which) {
     case 37: return 5'120;    // bits of the bus
     case 38: return 1 << 20;  // L2: small, so that cold runs take few copies
     case 39: return 2'048;
-    case 75: return 9;
-    case 76: return 0;
+    case 75: return options().architecture / 10;
+    case 76: return options().architecture % 10;
     case 81: return 233'472;
     case 97: return 232'448;
     case 106: return 32;
@@ -136,19 +152,16 @@ int attribute_of(int which) {
   }
 }
 
-template <class T>
-T* opaque(void* handle) {
-  return static_cast<T*>(handle);
+}  // namespace
+
+int begin(const char* name) {
+  if (const int code = count_call(name); code != 0) return code;
+  return g_poison;
 }
 
-}  // namespace
 }  // namespace lathe::fake_cuda
 
 using namespace lathe::fake_cuda;  // NOLINT: the driver's names are outside of any
-
-#define FAKE extern "C" __attribute__((visibility("default"))) int
-#define BEGIN(name) \
-  if (const int code = begin(name); code != 0) return code
 
 FAKE cuInit(unsigned) {
   BEGIN("cuInit");
@@ -199,76 +212,79 @@ FAKE cuDeviceGetAttribute(int* value, int which, int) {
   *value = attribute_of(which);
   return 0;
 }
-FAKE cuCtxCreate_v2(void** context, unsigned, int) {
-  BEGIN("cuCtxCreate_v2");
-  if (is_lost()) return kUnavailable;
-  *context = new int(0);
-  return 0;
+FAKE cuCtxSynchronize() {
+  BEGIN_IN_CONTEXT("cuCtxSynchronize");
+  return g_captures > 0 ? kCaptureUnsupported : 0;
 }
-FAKE cuCtxDestroy_v2(void* context) {
-  BEGIN("cuCtxDestroy_v2");
-  delete opaque<int>(context);
-  return 0;
-}
-FAKE cuCtxSynchronize() { return begin("cuCtxSynchronize"); }
 
 FAKE cuMemGetInfo_v2(std::size_t* free, std::size_t* total) {
-  BEGIN("cuMemGetInfo_v2");
+  BEGIN_IN_CONTEXT("cuMemGetInfo_v2");
   *total = static_cast<std::size_t>(options().memory);
   const auto most = options().free < 0 ? *total : static_cast<std::size_t>(options().free);
   *free = most > g_bytes ? most - g_bytes : 0;
   return 0;
 }
 FAKE cuMemAlloc_v2(std::uint64_t* address, std::size_t bytes) {
-  BEGIN("cuMemAlloc_v2");
+  BEGIN_IN_CONTEXT("cuMemAlloc_v2");
   const auto most =
       static_cast<std::size_t>(options().free < 0 ? options().memory : options().free);
   if (bytes == 0) return kInvalidValue;
+  if (g_captures > 0) return kCaptureUnsupported;
   if (g_bytes + bytes > most) return kOutOfMemory;
   void* const place = std::aligned_alloc(256, (bytes + 255) / 256 * 256);
   if (place == nullptr) return kOutOfMemory;
   std::memset(place, 0x3c, bytes);
   *address = reinterpret_cast<std::uintptr_t>(place);
-  g_allocated[*address] = bytes;
+  g_allocated[*address] = {bytes, current_context()->card};
   g_bytes += bytes;
   return 0;
 }
 FAKE cuMemFree_v2(std::uint64_t address) {
-  BEGIN("cuMemFree_v2");
+  BEGIN_IN_CONTEXT("cuMemFree_v2");
   const auto found = g_allocated.find(address);
   if (found == g_allocated.end()) return kInvalidValue;
-  g_bytes -= found->second;
+  g_bytes -= found->second.bytes;
   g_allocated.erase(found);
   std::free(reinterpret_cast<void*>(address));
   return 0;
 }
-FAKE cuMemcpyHtoDAsync_v2(std::uint64_t to, const void* from, std::size_t bytes, void*) {
-  BEGIN("cuMemcpyHtoDAsync_v2");
+FAKE cuMemcpyHtoDAsync_v2(std::uint64_t to, const void* from, std::size_t bytes, void* stream) {
+  BEGIN_IN_CONTEXT("cuMemcpyHtoDAsync_v2");
+  if (is_captured(stream)) return kCaptureUnsupported;  // of the double
   if (!is_allocated(to, bytes)) return kInvalidValue;
   std::memcpy(reinterpret_cast<void*>(to), from, bytes);
   return 0;
 }
-FAKE cuMemcpyDtoHAsync_v2(void* to, std::uint64_t from, std::size_t bytes, void*) {
-  BEGIN("cuMemcpyDtoHAsync_v2");
+FAKE cuMemcpyDtoHAsync_v2(void* to, std::uint64_t from, std::size_t bytes, void* stream) {
+  BEGIN_IN_CONTEXT("cuMemcpyDtoHAsync_v2");
+  if (is_captured(stream)) return kCaptureUnsupported;  // of the double
   if (!is_allocated(from, bytes)) return kInvalidValue;
   std::memcpy(to, reinterpret_cast<void*>(from), bytes);
   return 0;
 }
-FAKE cuMemcpyDtoDAsync_v2(std::uint64_t to, std::uint64_t from, std::size_t bytes, void*) {
-  BEGIN("cuMemcpyDtoDAsync_v2");
+FAKE cuMemcpyDtoDAsync_v2(std::uint64_t to, std::uint64_t from, std::size_t bytes, void* stream) {
+  BEGIN_IN_CONTEXT("cuMemcpyDtoDAsync_v2");
+  if (is_captured(stream)) return kCaptureUnsupported;  // of the double
   if (!is_allocated(to, bytes) || !is_allocated(from, bytes)) return kInvalidValue;
   std::memmove(reinterpret_cast<void*>(to), reinterpret_cast<void*>(from), bytes);
   return 0;
 }
 FAKE cuMemsetD8Async(std::uint64_t to, unsigned char value, std::size_t bytes, void*) {
-  BEGIN("cuMemsetD8Async");
+  BEGIN_IN_CONTEXT("cuMemsetD8Async");
   if (!is_allocated(to, bytes)) return kInvalidValue;
   std::memset(reinterpret_cast<void*>(to), value, bytes);
   return 0;
 }
 
+FAKE cuPointerGetAttribute(void* value, int which, std::uint64_t address) {
+  BEGIN("cuPointerGetAttribute");
+  if (which != 9 || !is_allocated(address, 1)) return kInvalidValue;
+  *static_cast<int*>(value) = (--g_allocated.upper_bound(address))->second.card;
+  return 0;
+}
+
 FAKE cuLinkCreate_v2(unsigned count, int* options, void** values, void** link) {
-  BEGIN("cuLinkCreate_v2");
+  BEGIN_IN_CONTEXT("cuLinkCreate_v2");
   auto made = std::make_unique<FakeLink>();
   for (unsigned i = 0; i < count; ++i) {
     if (options[i] == 5) made->log = static_cast<char*>(values[i]);
@@ -306,21 +322,26 @@ FAKE cuLinkDestroy(void* link) {
   delete opaque<FakeLink>(link);
   return 0;
 }
-FAKE cuModuleLoadDataEx(void** module, const void* image, unsigned, int*, void**) {
-  BEGIN("cuModuleLoadDataEx");
+FAKE cuModuleLoadDataEx(void** module, const void* image, unsigned count, int* options,
+                        void** values) {
+  BEGIN_IN_CONTEXT("cuModuleLoadDataEx");
   try {
     auto loaded = std::make_unique<Loaded>();
     loaded->text = parse_ptx(code_text(image));
     for (const auto& [name, kernel] : loaded->text->kernels)
-      loaded->kernels[name] = {loaded->text.get(), &kernel};
+      loaded->kernels[name] = {loaded->text.get(), &kernel, current_context()};
     *module = loaded.release();
   } catch (const Fault& fault) {
-    return kInvalidImage;
+    // Only of text is there a log.
+    const std::string line = "ptxas fatal   : " + fault.what;
+    for (unsigned i = 0; i < count; ++i)
+      if (options[i] == 5) std::strcpy(static_cast<char*>(values[i]), line.c_str());
+    return count > 0 ? fault.code : kInvalidImage;
   }
   return 0;
 }
 FAKE cuModuleUnload(void* module) {
-  BEGIN("cuModuleUnload");
+  BEGIN_IN_CONTEXT("cuModuleUnload");
   delete opaque<Loaded>(module);
   return 0;
 }
@@ -352,20 +373,23 @@ FAKE cuFuncSetAttribute(void* function, int which, int value) {
 }
 FAKE cuLaunchKernel(void* function, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by,
                     unsigned bz, unsigned shared, void* stream, void** parameters, void**) {
-  BEGIN("cuLaunchKernel");
+  BEGIN_IN_CONTEXT("cuLaunchKernel");
   auto& loaded = *opaque<LoadedKernel>(function);
   if (std::uint64_t{1} * bx * by * bz > 1024 || gy > 65'535 || gz > 65'535 || bz > 64)
     return kInvalidValue;
   if (static_cast<int>(shared) > loaded.dynamic_shared) return kInvalidValue;
   if (static_cast<std::int64_t>(shared) + loaded.kernel->shared_bytes > attribute_of(97))
     return kNoResources;
+  auto* const queue = stream_at(stream);
+  if (loaded.context != current_context()) return kInvalidHandle;
+  if (queue != nullptr && queue->context != current_context()) return kInvalidHandle;
+  if (queue == nullptr && g_captures > 0) return kCaptureImplicit;
   Launch launch{&loaded, {{gx, gy, gz}, {bx, by, bz}, shared}, {}};
   for (std::size_t i = 0; i < loaded.kernel->parameters.size(); ++i) {
     std::uint64_t value = 0;
     std::memcpy(&value, parameters[i], static_cast<std::size_t>(loaded.kernel->parameter_bytes[i]));
     launch.arguments.push_back(value);
   }
-  auto* const queue = opaque<FakeStream>(stream);
   if (queue != nullptr && queue->captures) {
     queue->captured.push_back(std::move(launch));
     return 0;
@@ -376,7 +400,7 @@ FAKE cuLaunchKernel(void* function, unsigned gx, unsigned gy, unsigned gz, unsig
 }
 
 FAKE cuStreamCreate(void** stream, unsigned) {
-  BEGIN("cuStreamCreate");
+  BEGIN_IN_CONTEXT("cuStreamCreate");
   *stream = new FakeStream;
   return 0;
 }
@@ -385,15 +409,31 @@ FAKE cuStreamDestroy_v2(void* stream) {
   delete opaque<FakeStream>(stream);
   return 0;
 }
-FAKE cuStreamSynchronize(void*) { return begin("cuStreamSynchronize"); }
+FAKE cuStreamSynchronize(void* stream) {
+  BEGIN("cuStreamSynchronize");
+  return is_captured(stream) ? kCaptureUnsupported : 0;
+}
+FAKE cuStreamGetCtx(void* stream, const void** context) {
+  BEGIN("cuStreamGetCtx");
+  *context = stream_at(stream) != nullptr ? stream_at(stream)->context : current_context();
+  return 0;
+}
+FAKE cuStreamIsCapturing(void* stream, int* captures) {
+  BEGIN("cuStreamIsCapturing");
+  if (stream_at(stream) == nullptr && g_captures > 0) return kCaptureImplicit;
+  *captures = is_captured(stream) ? 1 : 0;
+  return 0;
+}
 FAKE cuStreamBeginCapture_v2(void* stream, int) {
   BEGIN("cuStreamBeginCapture_v2");
   opaque<FakeStream>(stream)->captures = true;
+  ++g_captures;
   return 0;
 }
 FAKE cuStreamEndCapture(void* stream, void** graph) {
   auto& queue = *opaque<FakeStream>(stream);
   queue.captures = false;
+  --g_captures;
   BEGIN("cuStreamEndCapture");
   *graph = new std::vector<Launch>(std::move(queue.captured));
   queue.captured.clear();
@@ -421,7 +461,7 @@ FAKE cuGraphDestroy(void* graph) {
   return 0;
 }
 FAKE cuEventCreate(void** event, unsigned) {
-  BEGIN("cuEventCreate");
+  BEGIN_IN_CONTEXT("cuEventCreate");
   *event = new FakeEvent;
   return 0;
 }

@@ -34,6 +34,7 @@ Options read_options() {
     else if (name == "lost") out.lost_at = std::atoll(value.c_str());
     else if (name == "version") out.version = std::atoi(value.c_str());
     else if (name == "cards") out.cards = std::atoi(value.c_str());
+    else if (name == "architecture") out.architecture = std::atoi(value.c_str());
     else if (name == "processors") out.processors = std::atoi(value.c_str());
     else if (name == "most") out.most = std::atoll(value.c_str());
     else if (name == "memory") out.memory = std::atoll(value.c_str());

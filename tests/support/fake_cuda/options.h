@@ -13,14 +13,14 @@ namespace lathe::fake_cuda {
 //   lost=N          the N-th kernel and all that comes after it, in other processes too, find that
 //                   the card is gone
 //   version=11020   what the driver knows
-//   cards=2, processors=2, memory=BYTES, free=BYTES, mig
+//   cards=2, architecture=75, processors=2, memory=BYTES, free=BYTES, mig
 //   most=N          a launch ends after so many instructions, as if it were done: for kernels that
 //                   take a card a millisecond and an interpreter a minute
 struct Options {
   std::string state, fail;
   std::int64_t fail_at = 0, lost_at = 0;
   int fail_code = 0;
-  int version = 13000, cards = 1, processors = 132;
+  int version = 13000, cards = 1, architecture = 90, processors = 132;
   std::int64_t memory = std::int64_t{1} << 30, free = -1;
   bool mig = false;
   std::int64_t most = 0;

@@ -1,6 +1,8 @@
 // Random configurations of spaces for cards as machines execute them: the module that becomes PTX
 // on this processor, and the same schedules as OpenCL C on this machine's device, if there is one
 // with as large groups and whose items need not exchange registers.
+#include <cstdlib>
+
 #include <gtest/gtest.h>
 
 #include "compiler/codegen/llvm/nvptx/nvptx_backend.h"
@@ -11,6 +13,7 @@
 #include "host_card/host_card.h"
 #include "support/bound_trace.h"
 #include "support/opencl_runner.h"
+#include "support/random_card.h"
 #include "tuner/space/space.h"
 #include "unit/codegen/harness.h"
 
@@ -38,7 +41,7 @@ struct Program {
   te::Workload workload;
   std::vector<interp::Tensor> inputs, want;
 
-  explicit Program(const std::string& text) : workload(*te::parse_workload(text)) {
+  explicit Program(te::Workload what) : workload(std::move(what)) {
     Rng rng(1);
     inputs = interp::random_inputs(workload, rng);
     want = *interp::evaluate(workload, inputs);
@@ -84,7 +87,7 @@ std::string text_of(const Result<std::string>& wrong) {
 class CardSpace : public ::testing::TestWithParam<const char*> {};
 
 TEST_P(CardSpace, ComputesItsProgram) {
-  const Program program(GetParam());
+  const Program program(*te::parse_workload(GetParam()));
   const auto runner = OpenClRunner::open();
   for (const int architecture : {75, 90}) {
     const Target card = small_card(architecture);
@@ -130,6 +133,30 @@ INSTANTIATE_TEST_SUITE_P(
         "relu(sum(r,s) X[c,y+r-1,x+s-1 else 0] * W[c,r,s] + b[c])",
         "X: f32[3,15,14]; Y[c,y:8,x:7] = max(r:3,s:3) X[c,2*y+r-1,2*x+s-1 else -inf]",
         "A: f32[7,68]; b: f32[7]; Y[i,j] = relu(A[i,j] * b[i])"));
+
+// Of the programs whose configurations space_cuda_test gives to the evaluator: as many random ones,
+// of fewer programs; 60, and 2,000 where tests may take long.
+TEST(RandomCards, ComputeTheirPrograms) {
+  constexpr std::uint64_t kPlain = 15, kLonger = 500, kEach = 4;
+  const char* asked = std::getenv("LATHE_CUDA_ROUNDS");
+  const std::uint64_t rounds = asked != nullptr ? std::strtoull(asked, nullptr, 10)
+                               : std::getenv("LATHE_TEST_LONG") != nullptr ? kLonger
+                                                                           : kPlain;
+  for (std::uint64_t seed = 1; seed <= rounds && !HasFailure(); ++seed) {
+    const test::RandomCard made = test::random_card(seed);
+    const Program program(made.workload);
+    const auto space = space::derive_space(
+        made.workload, made.target, made.wide ? space::Flavour::kWide : space::Flavour::kDefault);
+    ASSERT_TRUE(space) << space.error().text();
+    Rng rng(seed);
+    for (std::uint64_t i = 0; i < kEach; ++i) {
+      const space::Config config = (*space)->random(rng);
+      ASSERT_EQ(text_of(on_host(program, (*space)->trace(config), made.target)), "")
+          << "seed " << seed << " " << te::print_workload(made.workload)
+          << (*space)->describe(config);
+    }
+  }
+}
 
 }  // namespace
 }  // namespace lathe

@@ -56,6 +56,23 @@ TEST(CudaTarget, CardsHaveWhatTheirArchitectureAndDataSheetSay) {
     EXPECT_TRUE(resolved_card(std::string("cuda:") + name)) << name;
 }
 
+TEST(CudaTarget, CardsAreKnownByWhatTheirDriversCallThem) {
+  for (const auto& [told, name] : {std::pair{"NVIDIA H200", "H200"},
+                                   {"NVIDIA H100 80GB HBM3", "H100"},
+                                   {"Tesla T4", "T4"},
+                                   {"NVIDIA A100-SXM4-40GB", "A100"},
+                                   {"NVIDIA GeForce RTX 4090", "RTX4090"},
+                                   {"L4", "L4"},
+                                   {"sm_80", "sm_80"}}) {
+    const auto card = codegen::known_card(told);
+    ASSERT_TRUE(card) << told;
+    EXPECT_EQ(card->name, name);
+  }
+  for (const char* stranger :
+       {"", "NVIDIA", "NVIDIA H300", "NVIDIA RTX 6000 L4 x", "host", "sm_70"})
+    EXPECT_FALSE(codegen::known_card(stranger)) << stranger;
+}
+
 TEST(CudaTarget, UnknownNamesAreAnsweredWithKnownOnes) {
   EXPECT_NE(refusal_of_card("cuda:sm_70").find("knows no architecture sm_70; it knows sm_75, "),
             std::string::npos);

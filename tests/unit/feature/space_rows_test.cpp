@@ -48,9 +48,6 @@ TEST(SpaceRows, AreOfAKindOfDevice) {
   ASSERT_TRUE(features) << features.error().text();
   EXPECT_EQ(features->kind, Kind::kTree);
   EXPECT_EQ(features->device, DeviceKind::kCpu);
-  constexpr int kUnknown = 1000;
-  EXPECT_EQ(features_for(Kind::kTree, static_cast<DeviceKind>(kUnknown)).error().kind,
-            ErrorKind::kUnsupported);
   EXPECT_EQ(features_for("colour", Target{}).error().kind, ErrorKind::kInvalidArgument);
 }
 

@@ -10,7 +10,7 @@
 #include "compiler/te/parse.h"
 #include "support/check_flat.h"
 #include "support/sanitized.h"
-#include "tuner/model/analytic.h"
+#include "tuner/model/card_scorer.h"
 #include "tuner/space/impl.h"
 #include "tuner/space/rules/cpu.h"
 
@@ -62,7 +62,7 @@ Config predicted(const Space& space, const Target& target, Rng& rng) {
   std::vector<Config> configs{space.default_config()};
   while (configs.size() < kScored) configs.push_back(space.random(rng));
   std::vector<double> scores(configs.size());
-  model::AnalyticScorer(space, model::core_of(target, {})).score(configs, scores);
+  model::make_prior(space, target, {})->score(configs, scores);
   return configs[static_cast<std::size_t>(std::ranges::max_element(scores) - scores.begin())];
 }
 

@@ -1,31 +1,20 @@
 // Spaces for cards: every configuration computes its program, of all operators, of random programs,
 // and of sums of products whose operands go through shared memory.
-#include <algorithm>
+#include <cstdlib>
 
 #include <gtest/gtest.h>
 
 #include "compiler/lower/lower.h"
 #include "compiler/te/naive_nest.h"
 #include "compiler/te/workload.h"
-#include "support/random_workload.h"
+#include "support/random_card.h"
 #include "unit/space/check_space.h"
 #include "unit/space/operator_shapes.h"
 
 namespace lathe::space {
 namespace {
 
-Target card(int architecture) {
-  CudaTarget of{.name = "sm_" + std::to_string(architecture)};
-  of.architecture = architecture;
-  of.multiprocessors = 108;
-  of.registers = 64 << 10;
-  of.shared_bytes = 164 << 10;
-  of.threads = 2048, of.blocks = 32;
-  of.block_bytes = 163 << 10;
-  of.block_threads = 1024;
-  of.thread_registers = 255;
-  return Target{of};
-}
+using test::card_of_architecture;
 
 const std::string kProducts[] = {
     "A: f32[17,19]; B: f32[19,23]; C[i,j] = sum(k) A[i,k] * B[k,j]",
@@ -35,7 +24,9 @@ const std::string kProducts[] = {
     "A: f32[3,5,7]; B: f32[3,7,11]; C[b,i,j] = sum(k) A[b,i,k] * B[b,k,j]",
     "A: f32[29,16]; const W: f32[31,16]; b: f32[31]; C[i,j] = sum(k) A[i,k] * W[j,k];"
     " D[i,j] = relu(C[i,j] + b[j])",
-    "A: f32[6,5,7]; B: f32[7,8,9]; C[a,b,c,e] = sum(d) A[a,b,d] * B[d,c,e]"};
+    "A: f32[6,5,7]; B: f32[7,8,9]; C[a,b,c,e] = sum(d) A[a,b,d] * B[d,c,e]",
+    "A: f32[5,12]; const B: f32[17,12]; const D: f32[12,9];"
+    " C[i,j] = sum(k) A[i,k] * B[j,k]; E[i,j] = sum(k) A[i,k] * D[k,j]"};
 const std::string kConvolutions[] = {
     "X: f32[2,5,9,11]; const W: f32[13,5,3,3]; Y[n:2,o:13,y:9,x:11] = "
     "sum(c,r,s) X[n,c,y+r-1,x+s-1 else 0] * W[o,c,r,s]; Z[n,o,y,x] = max(Y[n,o,y,x], 0)",
@@ -50,12 +41,14 @@ const std::string kConvolutions[] = {
 
 TEST(CudaSpace, ProductsThroughSharedMemory) {
   for (const std::string& text : kProducts)
-    for (const Flavour flavour : kFlavours) check_space(parsed(text), card(80), flavour, 8, 3);
+    for (const Flavour flavour : kFlavours)
+      check_space(parsed(text), card_of_architecture(80), flavour, 8, 3);
 }
 
 TEST(CudaSpace, ConvolutionsThroughSharedMemory) {
   for (const std::string& text : kConvolutions)
-    for (const Flavour flavour : kFlavours) check_space(parsed(text), card(75), flavour, 8, 5);
+    for (const Flavour flavour : kFlavours)
+      check_space(parsed(text), card_of_architecture(75), flavour, 8, 5);
 }
 
 const std::string kSums[] = {
@@ -71,7 +64,8 @@ const std::string kSums[] = {
 
 TEST(CudaSpace, LongSumsThatThreadsShare) {
   for (const std::string& text : kSums)
-    for (const Flavour flavour : kFlavours) check_space(parsed(text), card(80), flavour, 12, 7);
+    for (const Flavour flavour : kFlavours)
+      check_space(parsed(text), card_of_architecture(80), flavour, 12, 7);
 }
 
 const std::string kRows[] = {
@@ -170,11 +164,13 @@ TEST(CudaSpace, WindowsAndMaps) {
 
 const std::string kPermutes[] = {"X: f32[37,41]; Y[i,j] = X[j,i]", "X: f32[64,32]; Y[i,j] = X[j,i]",
                                  "X: f32[5,7,12]; Y[c,b,a] = X[a,b,c] + 1",
-                                 "X: f32[3,4,5,6]; Y[d,c,b,a] = X[a,b,c,d]"};
+                                 "X: f32[3,4,5,6]; Y[d,c,b,a] = X[a,b,c,d]",
+                                 "X: f32[8,13]; Y[j:11,i:11] = X[i,j+2 else 0]"};
 
 TEST(CudaSpace, PermutesThroughSharedMemory) {
   for (const std::string& text : kPermutes)
-    for (const Flavour flavour : kFlavours) check_space(parsed(text), card(80), flavour, 12, 9);
+    for (const Flavour flavour : kFlavours)
+      check_space(parsed(text), card_of_architecture(80), flavour, 12, 9);
 }
 
 TEST(CudaSpace, OperatorsOfAwkwardShapes) {
@@ -183,18 +179,20 @@ TEST(CudaSpace, OperatorsOfAwkwardShapes) {
       const auto algorithms = ops::build(op, awkward_arguments(op, seed), te::Numerics::kLocal);
       ASSERT_TRUE(algorithms) << op.name << ": " << algorithms.error().text();
       for (const ops::Algorithm& algorithm : *algorithms)
-        check_space(algorithm.workload, card(80),
+        check_space(algorithm.workload, card_of_architecture(80),
                     seed % 2 == 0 ? Flavour::kWide : Flavour::kDefault, 4, seed);
     }
 }
 
+// Four configurations of each: 300, and 10,000 where tests may take long.
 TEST(CudaSpace, RandomPrograms) {
-  for (std::uint64_t seed = 1; seed <= asked("LATHE_RANDOM_ROUNDS", 60); ++seed) {
-    Rng rng(seed);
-    const te::Workload workload =
-        random_workload(rng, {.dtypes = seed % 3 == 0, .max_iterations = 4'000});
-    if (derive_space(workload, card(80), Flavour::kDefault))
-      check_space(workload, card(80), Flavour::kDefault, 4, seed);
+  const std::uint64_t first = asked("LATHE_RANDOM_FIRST", 1);
+  const std::uint64_t plain = std::getenv("LATHE_TEST_LONG") != nullptr ? 2'500 : 75;
+  const std::uint64_t end = first + asked("LATHE_RANDOM_ROUNDS", plain);
+  for (std::uint64_t seed = first; seed < end && !HasFailure(); ++seed) {
+    const test::RandomCard made = test::random_card(seed);
+    check_space(made.workload, made.target, made.wide ? Flavour::kWide : Flavour::kDefault, 4,
+                seed);
   }
 }
 

@@ -151,11 +151,25 @@ Result<Object> generate(const flat::Program& program, const Target& target,
   return object;
 }
 
-Result<Object> carry_image(const Object& image, const flat::Program& program, const Target& target,
-                           const std::string& artifact) {
+namespace {
+
+// With a sentence about its code.
+Result<std::pair<Cargo, std::string>> cargo_of(const Object& image, DeviceKind kind) {
+  if (kind != DeviceKind::kCuda)
+    return std::pair(Cargo(LATHE_TRY(opencl::image_from(image.bytes))), "");
+  CardCargo cargo{LATHE_TRY(cuda::image_from(image.bytes)), {}};
+  Assembled assembled = LATHE_TRY(assemble_ptx(cargo.image.ptx, cargo.image.architecture));
+  cargo.codes = std::move(assembled.codes);
+  return std::pair(Cargo(std::move(cargo)), std::move(assembled.remark));
+}
+
+}  // namespace
+
+Result<Object> carry_image(const Object& image, DeviceKind kind, const flat::Program& program,
+                           const Target& target, const std::string& artifact) {
   Session session;
   session.machine = LATHE_TRY(make_machine(target.as_cpu()));
-  const opencl::Image carried = LATHE_TRY(opencl::image_from(image.bytes));
+  const auto [carried, remark] = LATHE_TRY(cargo_of(image, kind));
   // Of the kernels nothing is left, nor of what they read.
   flat::Program borders;
   borders.inputs = program.inputs;
@@ -165,6 +179,7 @@ Result<Object> carry_image(const Object& image, const flat::Program& program, co
   const Code code = LATHE_TRY(
       compile(*session.module, *session.machine, llvm::CodeGenFileType::ObjectFile, true));
   Object object = image;
+  object.remark = remark;
   const auto* data = reinterpret_cast<const std::byte*>(code.bytes.data());
   object.bytes.assign(data, data + code.bytes.size());
   return object;

@@ -9,6 +9,7 @@
 #include <set>
 #include <span>
 #include <unordered_map>
+#include <variant>
 #include <vector>
 
 #include <llvm/IR/IRBuilder.h>
@@ -18,6 +19,8 @@
 #include "base/target.h"
 #include "compiler/codegen/llvm/codegen.h"
 #include "compiler/codegen/llvm/scopes.h"
+#include "compiler/codegen/nvptx/assembler.h"
+#include "runtime/device/cuda/image.h"
 #include "runtime/device/opencl/image.h"
 
 namespace lathe::codegen {
@@ -94,11 +97,18 @@ Result<std::unique_ptr<llvm::Module>> emit_module(llvm::LLVMContext& context,
 void emit_artifact(ModuleContext& m, const std::string& name, llvm::Constant* table,
                    const llvm::MCSubtargetInfo& info, Isa isa);
 
-// The module of an artifact that carries an image instead of kernels; of the program, only the
-// borders count.
+// What an artifact carries instead of kernels: the image of a device; of a card its machine code,
+// too.
+struct CardCargo {
+  cuda::Image image;
+  std::vector<MachineCode> codes;
+};
+using Cargo = std::variant<opencl::Image, CardCargo>;
+
+// The module of an artifact that carries an image; of the program, only the borders count.
 std::unique_ptr<llvm::Module> emit_carrier(llvm::LLVMContext& context, const flat::Program& program,
                                            const CpuTarget& target, llvm::TargetMachine& machine,
-                                           const std::string& artifact, const opencl::Image& image);
+                                           const std::string& artifact, const Cargo& cargo);
 
 // The arguments of lathe_entry, as values of the function being emitted.
 struct Frame {

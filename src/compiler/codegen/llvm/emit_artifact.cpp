@@ -4,6 +4,7 @@
 #include "compiler/codegen/llvm/emit.h"
 #include "compiler/codegen/llvm/machine.h"
 #include "runtime/artifact/artifact.h"
+#include "runtime/artifact/cuda_program.h"
 #include "runtime/artifact/opencl_program.h"
 
 namespace lathe::codegen {
@@ -26,14 +27,11 @@ class ArtifactEmitter {
 
   // lathe_opencl_program, which begins with the table.
   void run(const opencl::Image& image) {
-    std::vector<llvm::Constant*> launches, extensions;
-    for (const auto* some : {&image.prepare, &image.run})
-      for (const opencl::Launch& launch : *some) launches.push_back(record_of(launch));
+    std::vector<llvm::Constant*> extensions;
     for (const std::string& extension : image.extensions) extensions.push_back(text(extension));
     extensions.push_back(null());
-    table_ = hidden(record({table(module_of(image), 0), text(image.source), text(image.options),
-                            array(extensions), number(image.local_bytes), array(launches),
-                            count(image.prepare), count(image.run)}));
+    table_ = hidden(record({program_of(image), text(image.source), text(image.options),
+                            array(extensions), number(image.local_bytes)}));
     list();
     functions();
     llvm::Type *pointer = b_.getPtrTy(), *status = b_.getInt32Ty();
@@ -41,6 +39,22 @@ class ArtifactEmitter {
              {pointer, pointer, pointer}, true);
     function("lathe_" + name_ + "_run_on", "opencl_run_on", status,
              {pointer, pointer, pointer, pointer}, false);
+  }
+
+  // lathe_cuda_program, which begins with the table.
+  void run(const CardCargo& cargo) {
+    std::vector<llvm::Constant*> codes;
+    for (const MachineCode& code : cargo.codes)
+      codes.push_back(record({number(code.architecture), bytes(code.bytes)}));
+    table_ = hidden(record({program_of(cargo.image), number(cargo.image.architecture),
+                            text(cargo.image.ptx), array(codes), number(std::ssize(cargo.codes))}));
+    list(LATHE_CARD_ABI);
+    llvm::Type *pointer = b_.getPtrTy(), *status = b_.getInt32Ty();
+    lifetime();
+    function("lathe_" + name_ + "_prepare", "cuda_prepare", status, {pointer, pointer, pointer},
+             false);
+    function("lathe_" + name_ + "_run", "cuda_run", status, {pointer, pointer, pointer, pointer},
+             false);
   }
 
  private:
@@ -63,22 +77,35 @@ class ArtifactEmitter {
   }
   void functions() {
     llvm::Type *pointer = b_.getPtrTy(), *status = b_.getInt32Ty();
-    function("create", status, {pointer, pointer}, true);
+    lifetime();
     function("prepare", status, {pointer, pointer}, false);
     function("run", status, {pointer, pointer, pointer}, false);
+  }
+  void lifetime() {
+    llvm::Type* pointer = b_.getPtrTy();
+    function("create", b_.getInt32Ty(), {pointer, pointer}, true);
     function("destroy", b_.getVoidTy(), {pointer}, false);
     function("message", pointer, {pointer}, false);
   }
 
-  // lathe_module without functions, and lathe_opencl_launch.
-  llvm::Constant* module_of(const opencl::Image& image) {
+  // lathe_device_program, lathe_module without functions, and lathe_launch.
+  template <class Image>
+  llvm::Constant* program_of(const Image& image) {
+    std::vector<llvm::Constant*> launches;
+    for (const auto* some : {&image.prepare, &image.run})
+      for (const device::Launch& launch : *some) launches.push_back(record_of(launch));
+    return record(
+        {table(module_of(image), 0), array(launches), count(image.prepare), count(image.run)});
+  }
+  template <class Image>
+  llvm::Constant* module_of(const Image& image) {
     return hidden(record({number(LATHE_MODULE_ABI), count(image.inputs), count(image.outputs),
                           number(image.constant_bytes), number(image.scratch_bytes), number(0),
                           null(), null()}));
   }
-  llvm::Constant* record_of(const opencl::Launch& launch) {
+  llvm::Constant* record_of(const device::Launch& launch) {
     std::vector<llvm::Constant*> arguments;
-    for (const opencl::Argument& argument : launch.arguments) {
+    for (const device::Argument& argument : launch.arguments) {
       arguments.push_back(number(area_of(argument.area)));
       arguments.push_back(number(argument.position));
     }
@@ -86,14 +113,15 @@ class ArtifactEmitter {
                                             count(launch.arguments)};
     for (const auto* grid : {&launch.groups, &launch.items})
       for (const std::int64_t extent : *grid) members.push_back(number(extent));
+    members.push_back(number(launch.group_bytes));
     return record(members);
   }
-  static std::int64_t area_of(opencl::Area area) {
+  static std::int64_t area_of(device::Area area) {
     switch (area) {
-      case opencl::Area::kInput: return LATHE_AREA_INPUT;
-      case opencl::Area::kOutput: return LATHE_AREA_OUTPUT;
-      case opencl::Area::kConstant: return LATHE_AREA_CONSTANT;
-      case opencl::Area::kScratch: return LATHE_AREA_SCRATCH;
+      case device::Area::kInput: return LATHE_AREA_INPUT;
+      case device::Area::kOutput: return LATHE_AREA_OUTPUT;
+      case device::Area::kConstant: return LATHE_AREA_CONSTANT;
+      case device::Area::kScratch: return LATHE_AREA_SCRATCH;
     }
     return LATHE_AREA_SCRATCH;
   }
@@ -104,12 +132,22 @@ class ArtifactEmitter {
   llvm::Constant* record(const std::vector<llvm::Constant*>& members) {
     return llvm::ConstantStruct::getAnon(members);
   }
-  llvm::Constant* hidden(llvm::Constant* value) {
+  llvm::GlobalVariable* hidden(llvm::Constant* value) {
     return new llvm::GlobalVariable(*m_.module, value->getType(), true,
                                     llvm::GlobalValue::PrivateLinkage, value);
   }
   llvm::Constant* text(const std::string& words) {
     return hidden(llvm::ConstantDataArray::getString(m_.context, words));
+  }
+
+  // Drivers want machine code at a multiple of some bytes.
+  llvm::Constant* bytes(const std::vector<std::byte>& of) {
+    constexpr std::uint64_t kAlignment = 64;
+    const llvm::StringRef all(reinterpret_cast<const char*>(of.data()), of.size());
+    llvm::GlobalVariable* value =
+        hidden(llvm::ConstantDataArray::getString(m_.context, all, false));
+    value->setAlignment(llvm::Align(kAlignment));
+    return value;
   }
 
   llvm::Constant* tensor(const Border& border) {
@@ -139,10 +177,10 @@ class ArtifactEmitter {
   }
 
   // The symbol of every library. Several in one program do no harm: none reads it itself.
-  void list() {
+  void list(std::int64_t abi = LATHE_ARTIFACT_ABI) {
     auto* array = llvm::ArrayType::get(b_.getPtrTy(), 1);
     llvm::Constant* artifacts = hidden(llvm::ConstantArray::get(array, {table_}));
-    llvm::Constant* library = record({number(LATHE_ARTIFACT_ABI), number(1), artifacts});
+    llvm::Constant* library = record({number(abi), number(1), artifacts});
     new llvm::GlobalVariable(*m_.module, library->getType(), true,
                              llvm::GlobalValue::ExternalLinkage, library, LATHE_LIBRARY_SYMBOL);
   }
@@ -206,13 +244,12 @@ void emit_artifact(ModuleContext& m, const std::string& name, llvm::Constant* ta
 
 std::unique_ptr<llvm::Module> emit_carrier(llvm::LLVMContext& context, const flat::Program& program,
                                            const CpuTarget& target, llvm::TargetMachine& machine,
-                                           const std::string& artifact,
-                                           const opencl::Image& image) {
+                                           const std::string& artifact, const Cargo& cargo) {
   ModuleContext m(context, program, machine_of(target, true));
   m.module->setTargetTriple(triple_of(target.isa));
   m.module->setDataLayout(machine.createDataLayout());
   m.module->setPICLevel(llvm::PICLevel::SmallPIC);
-  ArtifactEmitter(m, artifact).run(image);
+  std::visit([&](const auto& carried) { ArtifactEmitter(m, artifact).run(carried); }, cargo);
   return std::move(m.module);
 }
 

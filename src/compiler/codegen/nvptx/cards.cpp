@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <optional>
+#include <ranges>
 
 #include <fmt/format.h>
 
@@ -67,20 +68,25 @@ CudaTarget target_of(const Card& card) {
           .gigabytes_a_second = card.gigabytes_a_second};
 }
 
-std::optional<CudaTarget> known_card(std::string_view name) {
+std::optional<CudaTarget> card_named(std::string_view name) {
   const auto* found = std::ranges::find(kCards, name, &Card::name);
   if (found == std::end(kCards)) return {};
   return target_of(*found);
 }
 
 // "sm_80": what its usual card has.
-Result<CudaTarget> of_architecture(const std::string& name) {
+std::optional<CudaTarget> usual_card(std::string_view name) {
   for (const Architecture& architecture : kArchitectures) {
     if (name != fmt::format("sm_{}", architecture.number)) continue;
-    CudaTarget target = *known_card(architecture.usual);
+    CudaTarget target = *card_named(architecture.usual);
     target.name = name;
     return target;
   }
+  return {};
+}
+
+Result<CudaTarget> of_architecture(const std::string& name) {
+  if (auto card = usual_card(name)) return std::move(*card);
   return fail(ErrorKind::kInvalidArgument,
               "the compiler knows no architecture {}; it knows {}; a later card runs programs for "
               "the last of them",
@@ -111,6 +117,29 @@ std::string known_cards(const std::string& name) {
 
 }  // namespace
 
+std::optional<CudaTarget> known_card(std::string_view name) {
+  if (auto card = usual_card(name)) return card;
+  if (auto card = card_named(name)) return card;
+  // The driver's names have words around a card's, and spaces in it.
+  constexpr std::string_view kMakers[] = {"NVIDIA", "Tesla", "GeForce"};
+  std::string first;
+  for (const auto word : std::views::split(name, ' ')) {
+    const std::string_view text(word.begin(), word.end());
+    if (first.empty() && std::ranges::find(kMakers, text) != std::end(kMakers)) continue;
+    if (auto card = card_named(first + std::string(text))) return card;
+    if (!first.empty()) break;
+    first = text.substr(0, text.find('-'));
+    if (auto card = card_named(first)) return card;
+  }
+  return {};
+}
+
+std::vector<int> known_architectures() {
+  std::vector<int> out;
+  for (const Architecture& each : kArchitectures) out.push_back(each.number);
+  return out;
+}
+
 std::string architecture_list() {
   std::string out;
   for (const Architecture& each : kArchitectures)
@@ -120,7 +149,7 @@ std::string architecture_list() {
 
 Result<CudaTarget> cuda_card(const std::string& name) {
   if (name.starts_with("sm_")) return of_architecture(name);
-  if (const auto known = known_card(name)) return *known;
+  if (const auto known = card_named(name)) return *known;
   if (name == "host" || name.starts_with("host:")) return query_cuda_card(name);
   const auto text = read_file(name);
   if (text) return described_card(name, *text);

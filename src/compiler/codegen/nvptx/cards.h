@@ -1,8 +1,10 @@
 // What cards a name stands for, and what they have.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "base/result.h"
 #include "base/target.h"
@@ -19,7 +21,12 @@ Result<CudaTarget> cuda_card(const std::string& name);
 // runner opens. kNotFound: there is none.
 Result<CudaTarget> query_cuda_card(std::string_view name);
 
-// Those that code can be made for: "sm_75, sm_80, ..."
+// The card of an architecture, or one that is known by its name; also by the one that its driver
+// tells ("NVIDIA H200", "NVIDIA GeForce RTX 4090"). Nothing where it is no such card.
+std::optional<CudaTarget> known_card(std::string_view name);
+
+// Those that code can be made for: 75, 80, ...; and "sm_75, sm_80, ..."
+std::vector<int> known_architectures();
 std::string architecture_list();
 
 }  // namespace lathe::codegen

@@ -13,15 +13,12 @@ constexpr const char* kHead = R"(/* {name}: made by lathe for {target}. Do not e
  *
  *   lathe_{name}* handle;
  *   if (lathe_{name}_create(NULL, &handle) != LATHE_OK) ... lathe_{name}_message(NULL) ...
- *   lathe_{name}_prepare(handle, inputs);       with constant inputs: before the first run,
- *                                               and when they change
- *   lathe_{name}_run(handle, inputs, outputs);  {running}
- *   lathe_{name}_destroy(handle);
+{running} *   lathe_{name}_destroy(handle);
  *
- * `inputs` points to {inputs} tensors, `outputs` to {outputs}, in this order, on the CPU:
+ * `inputs` points to {inputs} tensors, `outputs` to {outputs}, in this order, on the {place}:
  *
 {tensors} *
- * A tensor's data begins at a multiple of its element size, better of 64. Outputs overlap nothing.
+ * A tensor's data begins at a multiple of {alignment}. Outputs overlap nothing.
 {device}{constants}{remarks} */
 #ifndef LATHE_ARTIFACT_{name}_H_
 #define LATHE_ARTIFACT_{name}_H_
@@ -30,15 +27,28 @@ constexpr const char* kHead = R"(/* {name}: made by lathe for {target}. Do not e
 )";
 
 // What differs between libraries for processors and for devices.
-constexpr const char* kRunning = "allocates nothing; one caller a handle at a time";
+constexpr const char* kRunning =
+    R"( *   lathe_{name}_prepare(handle, inputs);       with constant inputs: before the first run,
+ *                                               and when they change
+ *   lathe_{name}_run(handle, inputs, outputs);  allocates nothing; one caller a handle at a time
+)";
 constexpr const char* kFork = " * A forked child may use the handles of its parent.\n";
 constexpr const char* kConstants =
     R"( * Constant inputs are given to prepare and must stay where they are until destroy; run takes
  * NULL for them. After a prepare that failed, run refuses until one succeeds.
 )";
 constexpr const char* kOpenclRunning =
-    "copies to and from the device, and waits;\n"
-    " *                                               one caller a handle at a time";
+    R"( *   lathe_{name}_prepare(handle, inputs);       with constant inputs: before the first run,
+ *                                               and when they change
+ *   lathe_{name}_run(handle, inputs, outputs);  copies to and from the device, and waits;
+ *                                               one caller a handle at a time
+)";
+constexpr const char* kCudaRunning =
+    R"( *   lathe_{name}_prepare(handle, inputs, stream);
+ *       with constant inputs: before the first run, and when they change; waits for the stream
+ *   lathe_{name}_run(handle, inputs, outputs, stream);
+ *       gives the kernels to the stream, and does not wait; one stream a handle at a time
+)";
 constexpr const char* kOpencl = R"( *
  * The work is done by a device of OpenCL. create opens libOpenCL.so.1 (LATHE_OPENCL_LIBRARY names
  * another), takes a GPU before an accelerator before a processor (LATHE_OPENCL_DEVICE chooses by a
@@ -58,6 +68,27 @@ constexpr const char* kOpenclConstants =
  * they may go when it returns. run takes NULL for them. After a prepare that failed, run refuses
  * until one succeeds.
 )";
+constexpr const char* kCuda = R"( *
+ * The work is done by a card of NVIDIA. create opens libcuda.so.1 (LATHE_CUDA_LIBRARY names
+ * another) and takes the context that is current for the calling thread; where there is none, the
+ * primary context of the first card that the driver shows. It loads the program and takes all
+ * memory that run needs. The context must live as long as the handle. All functions make it current
+ * while they work, whatever is current before.
+ *
+ * `stream` is a CUstream or cudaStream_t of that context; NULL is its default stream. run checks
+ * its arguments and launches kernels: it allocates nothing and waits for nothing, so it can be
+ * captured in a graph; then the handle must live as long as the graph. What kernels leave for each
+ * other has one place in a handle, so its runs must not be in two streams at a time; make another
+ * handle for another stream. What fails on the card later is told by the functions of CUDA that
+ * wait. destroy waits for all work of the context.
+ *
+ * A forked child of a process that called create is refused: drivers do not survive a fork.
+)";
+constexpr const char* kCudaConstants =
+    R"( * Constant inputs are given to prepare, on the card or in the processor's memory (kDLCPU).
+ * It keeps on the card what it makes of them; they may go when it returns. run takes NULL for them.
+ * After a prepare that failed, run refuses until one succeeds. prepare cannot be captured.
+)";
 
 constexpr const char* kTypes = R"(
 #ifndef LATHE_ARTIFACT_ABI
@@ -71,7 +102,7 @@ constexpr const char* kTypes = R"(
 #endif
 #ifndef DLPACK_DLPACK_H_
 #define DLPACK_DLPACK_H_
-typedef enum {{ kDLCPU = 1 }} DLDeviceType;
+typedef enum {{ kDLCPU = 1, kDLCUDA = 2 }} DLDeviceType;
 typedef struct {{ DLDeviceType device_type; int device_id; }} DLDevice;
 typedef enum {{ kDLInt = 0, kDLUInt = 1, kDLFloat = 2, kDLBfloat = 4 }} DLDataTypeCode;
 typedef struct {{ uint8_t code, bits; uint16_t lanes; }} DLDataType;
@@ -93,7 +124,7 @@ enum {{
   LATHE_OUT_OF_MEMORY = {memory},
   LATHE_NOT_PREPARED = {prepared},
   LATHE_WRONG_CPU = {cpu}, /* this processor lacks instructions the library uses */
-  /* No device of OpenCL is there, or it cannot run the program; the message says why. */
+  /* No device or card is there, or it cannot run the program; the message says why. */
   LATHE_NO_DEVICE = {device},
   LATHE_DEVICE_FAILED = {failed} /* the device or its compiler refuses, or failed */
 }};
@@ -119,10 +150,7 @@ extern "C" {{
 
 typedef struct lathe_{name} lathe_{name};
 
-{create}int32_t lathe_{name}_prepare(lathe_{name}* handle, const DLTensor* const* inputs);
-int32_t lathe_{name}_run(lathe_{name}* handle, const DLTensor* const* inputs,
-                         DLTensor* const* outputs);
-{run_on}void lathe_{name}_destroy(lathe_{name}* handle);
+{create}{calls}void lathe_{name}_destroy(lathe_{name}* handle);
 /* What the last call that failed has to say; NULL asks about create. */
 const char* lathe_{name}_message(const lathe_{name}* handle);
 
@@ -144,12 +172,47 @@ int32_t lathe_{name}_create(const lathe_parallel* parallel, lathe_{name}** handl
  * keeps both until destroy; run copies by that queue. */
 int32_t lathe_{name}_create_on(void* context, void* queue, lathe_{name}** handle);
 )";
-constexpr const char* kOpenclRunOn =
-    R"(/* `inputs` and `outputs` point to cl_mem, NULL for constants. `queue` is a cl_command_queue
+constexpr const char* kCalls =
+    R"(int32_t lathe_{name}_prepare(lathe_{name}* handle, const DLTensor* const* inputs);
+int32_t lathe_{name}_run(lathe_{name}* handle, const DLTensor* const* inputs,
+                         DLTensor* const* outputs);
+)";
+constexpr const char* kOpenclCalls =
+    R"(int32_t lathe_{name}_prepare(lathe_{name}* handle, const DLTensor* const* inputs);
+int32_t lathe_{name}_run(lathe_{name}* handle, const DLTensor* const* inputs,
+                         DLTensor* const* outputs);
+/* `inputs` and `outputs` point to cl_mem, NULL for constants. `queue` is a cl_command_queue
  * of the handle's context and device that works in order; NULL: the handle's. */
 int32_t lathe_{name}_run_on(lathe_{name}* handle, void* const* inputs, void* const* outputs,
                             void* queue);
 )";
+constexpr const char* kCudaCreate =
+    R"(/* NULL is given for `parallel`: the card runs all loops. */
+int32_t lathe_{name}_create(const lathe_parallel* parallel, lathe_{name}** handle);
+)";
+constexpr const char* kCudaCalls =
+    R"(int32_t lathe_{name}_prepare(lathe_{name}* handle, const DLTensor* const* inputs,
+                             void* stream);
+int32_t lathe_{name}_run(lathe_{name}* handle, const DLTensor* const* inputs,
+                         DLTensor* const* outputs, void* stream);
+)";
+
+struct Words {
+  const char *running, *place, *alignment, *device, *constants, *create, *calls;
+};
+Words words_of(DeviceKind kind) {
+  constexpr const char* kElement = "its element size, better of 64";
+  switch (kind) {
+    case DeviceKind::kCpu: return {kRunning, "CPU", kElement, kFork, kConstants, kCreate, kCalls};
+    case DeviceKind::kOpenCl:
+      return {kOpenclRunning,   "CPU",         kElement,    kOpencl,
+              kOpenclConstants, kOpenclCreate, kOpenclCalls};
+    case DeviceKind::kCuda:
+      return {kCudaRunning,   "card (kDLCUDA)", "16 bytes", kCuda,
+              kCudaConstants, kCudaCreate,      kCudaCalls};
+  }
+  return {};
+}
 
 std::string shape_text(const Border& border) {
   std::string text;
@@ -214,15 +277,14 @@ std::string types_text() {
 }
 
 std::string functions_text(const std::string& name, const Target& target) {
-  const bool on_device = target.kind() != DeviceKind::kCpu;
+  const Words words = words_of(target.kind());
   const int threads = target.has_threads() ? target.threads() : 1;
   const auto named = [&](const char* text) {
     return replaced(replaced(text, "{name}", name), "{threads}",
                     threads == 1 ? "1 thread" : fmt::format("{} threads", threads));
   };
-  return fmt::format(kFunctions, fmt::arg("name", name),
-                     fmt::arg("create", named(on_device ? kOpenclCreate : kCreate)),
-                     fmt::arg("run_on", on_device ? named(kOpenclRunOn) : ""));
+  return fmt::format(kFunctions, fmt::arg("name", name), fmt::arg("create", named(words.create)),
+                     fmt::arg("calls", named(words.calls)));
 }
 
 }  // namespace
@@ -237,13 +299,14 @@ std::string header_text(const std::string& name, const flat::Program& program, c
   }
   for (std::size_t i = 0; i < program.outputs.size(); ++i)
     tensors += tensor_text("outputs", i, program.outputs[i]);
-  const bool on_device = target.kind() != DeviceKind::kCpu;
+  const Words words = words_of(target.kind());
   std::string said;
   for (const std::string& remark : remarks) said += " *\n" + comment_lines(remark);
-  const char* const kept = on_device ? kOpenclConstants : kConstants;
-  std::string head = replaced(kHead, "{device}", on_device ? kOpencl : kFork);
-  head = replaced(head, "{running}", on_device ? kOpenclRunning : kRunning);
-  head = replaced(head, "{constants}", constants ? kept : "");
+  std::string head = replaced(kHead, "{device}", words.device);
+  head = replaced(head, "{running}", words.running);
+  head = replaced(head, "{place}", words.place);
+  head = replaced(head, "{alignment}", words.alignment);
+  head = replaced(head, "{constants}", constants ? words.constants : "");
   head = replaced(head, "{name}", name);
   // A device's name may be any text.
   head = replaced(head, "{target}", replaced(target.text(), "*/", "* /"));

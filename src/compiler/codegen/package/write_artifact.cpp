@@ -49,24 +49,29 @@ Result<std::vector<std::byte>> link(const codegen::Object& object, const Target&
   return backend.link(object, target, extra);
 }
 
-Result<std::vector<std::byte>> make_library(const std::string& name, const flat::Program& program,
-                                            const Target& target, const codegen::Backend& backend,
-                                            const Host* host) {
-  if (target.kind() != DeviceKind::kCpu && target.kind() != DeviceKind::kOpenCl)
-    return fail(ErrorKind::kUnsupported,
-                "libraries for {} cannot be made yet; lathe show --what ptx prints the code",
-                target.text());
+struct MadeLibrary {
+  std::vector<std::byte> bytes;
+  std::string remark;  // about the code inside; may be empty
+};
+
+Result<MadeLibrary> make_library(const std::string& name, const flat::Program& program,
+                                 const Target& target, const codegen::Backend& backend,
+                                 const Host* host) {
+  const DeviceKind kind = target.kind();
   const codegen::Object object = LATHE_TRY(backend.generate(program, target, name));
-  if (target.kind() == DeviceKind::kCpu)
-    return link(object, target, backend, artifact::runtime_object(target.as_cpu().isa));
+  if (kind == DeviceKind::kCpu) {
+    const auto runtime = artifact::runtime_object(kind, target.as_cpu().isa);
+    return MadeLibrary{LATHE_TRY(link(object, target, backend, runtime)), {}};
+  }
   if (host == nullptr || host->backend.carry == nullptr)
     return fail(ErrorKind::kUnsupported,
                 "no artifact can be made for {}, as no processor is known whose programs call it",
                 target.text());
   const codegen::Object carrier =
-      LATHE_TRY(host->backend.carry(object, program, host->target, name));
-  return link(carrier, host->target, host->backend,
-              artifact::opencl_runtime_object(host->target.as_cpu().isa));
+      LATHE_TRY(host->backend.carry(object, kind, program, host->target, name));
+  const auto runtime = artifact::runtime_object(kind, host->target.as_cpu().isa);
+  return MadeLibrary{LATHE_TRY(link(carrier, host->target, host->backend, runtime)),
+                     carrier.remark};
 }
 
 std::string header_of(const std::string& path) {
@@ -102,11 +107,12 @@ Result<Artifact> write_artifact(const std::string& name, const flat::Program& pr
                                 const Host* host) {
   LATHE_TRY_STATUS(check_names(name, path));
   Artifact artifact{path, header_of(path)};
-  const std::vector<std::byte> library =
-      LATHE_TRY(make_library(name, program, target, backend, host));
-  const std::string text = header_text(name, program, target, remarks);
+  const MadeLibrary library = LATHE_TRY(make_library(name, program, target, backend, host));
+  std::vector<std::string> said = remarks;
+  if (!library.remark.empty()) said.push_back(library.remark);
+  const std::string text = header_text(name, program, target, said);
   const PendingFile library_file(artifact.library), header_file(artifact.header);
-  LATHE_TRY_STATUS(library_file.write(library));
+  LATHE_TRY_STATUS(library_file.write(library.bytes));
   LATHE_TRY_STATUS(header_file.write(std::as_bytes(std::span(text))));
   LATHE_TRY_STATUS(library_file.move_to_place());
   LATHE_TRY_STATUS(header_file.move_to_place());

@@ -10,35 +10,116 @@
 namespace lathe::lower {
 namespace {
 
-// Writes (coordinate / weight) % (modulus / weight) as a linear form, if its terms separate
-// cleanly.
-bool separate(const Place& place, const Lin& coordinate, const LayoutDigit& digit, int lanes,
-              Lin& out) {
-  const std::int64_t w = digit.weight, m = digit.modulus;
+// A coordinate around the digit (coordinate / weight) % (modulus / weight) of it: what is below the
+// digit, and a multiple of the weight that says what the digit is.
+struct AroundDigit {
   Lin low, mid;
-  out = {};
-  const auto sort_in = [&](std::int64_t coef, auto&& add) {
-    if (m > 0 && coef % m == 0) return;
-    add(coef % w == 0 ? mid : low, coef);
-  };
-  for (const auto& [var, coef] : coordinate.terms)
-    sort_in(coef, [&](Lin& part, std::int64_t k) { part.add(k, var); });
-  sort_in(coordinate.lane, [](Lin& part, std::int64_t k) { part.lane += k; });
-  std::int64_t c = coordinate.c;
-  if (m > 0) c = ((c % m) + m) % m;
-  const std::int64_t c_low = ((c % w) + w) % w;
-  low.c = c_low;
-  mid.c = c - c_low;
-  const Range l = range_of(low, place.ranges, lanes);
-  if (l.min < 0 || l.max >= w) return false;
-  if (m > 0) {
-    const Range r = range_of(mid, place.ranges, lanes);
-    if (r.min < 0 || r.max + l.max >= m) return false;
+
+  AroundDigit(const Lin& coordinate, const LayoutDigit& digit) {
+    const std::int64_t w = digit.weight, m = digit.modulus;
+    const auto sort_in = [&](std::int64_t coef, auto&& add) {
+      if (m > 0 && coef % m == 0) return;
+      add(coef % w == 0 ? mid : low, coef);
+    };
+    for (const auto& [var, coef] : coordinate.terms)
+      sort_in(coef, [&](Lin& part, std::int64_t k) { part.add(k, var); });
+    sort_in(coordinate.lane, [](Lin& part, std::int64_t k) { part.lane += k; });
+    std::int64_t c = coordinate.c;
+    if (m > 0) c = ((c % m) + m) % m;
+    low.c = ((c % w) + w) % w;
+    mid.c = c - low.c;
   }
-  out.c = mid.c / w;
-  out.lane = mid.lane / w;
-  for (const auto& [var, coef] : mid.terms) out.add(coef / w, var);
-  return true;
+  Lin digits(std::int64_t weight) const {
+    Lin out;
+    out.c = mid.c / weight;
+    out.lane = mid.lane / weight;
+    for (const auto& [var, coef] : mid.terms) out.add(coef / weight, var);
+    return out;
+  }
+};
+
+// Of a coordinate the part that is the same for all lanes, as a multiple of `unit`, where what is
+// below that differs in nothing that a digit of this weight could see.
+struct UniformPart {
+  std::int64_t unit;
+  Lin multiple;
+  bool found = false;
+
+  UniformPart(const Lin& coordinate, const LayoutDigit& digit, const std::vector<Range>& ranges,
+              int lanes)
+      : unit(digit.weight) {
+    const auto counts = [&](std::int64_t coef) {
+      return digit.modulus == 0 || coef % digit.modulus != 0;
+    };
+    for (const auto& [var, coef] : coordinate.terms)
+      if (counts(coef)) unit = std::gcd(unit, coef);
+    for (const auto& [var, coef] : coordinate.terms)
+      if (counts(coef)) multiple.add(coef / unit, var);
+    Lin below;
+    below.lane = counts(coordinate.lane) ? coordinate.lane : 0;
+    below.c = ((coordinate.c % unit) + unit) % unit;
+    std::int64_t c = coordinate.c - below.c;
+    if (digit.modulus > 0) c = ((c % digit.modulus) + digit.modulus) % digit.modulus;
+    multiple.c = c / unit;
+    const Range b = range_of(below, ranges, lanes);
+    found = b.min >= 0 && b.max < unit && range_of(multiple, ranges, 1).min >= 0;
+  }
+};
+
+}  // namespace
+
+// Writes a digit of a coordinate as a linear form, if its terms separate cleanly. On a grid, else,
+// as an expression that is the same for all lanes, if these differ below it alone.
+BlockEmitter::DigitValue BlockEmitter::digit_value(const Lin& coordinate, const LayoutDigit& digit,
+                                                   int lanes) const {
+  const std::int64_t w = digit.weight, m = digit.modulus;
+  const AroundDigit around(coordinate, digit);
+  const Range l = range_of(around.low, place_.ranges, lanes);
+  const Range r = range_of(around.mid, place_.ranges, lanes);
+  if (l.min >= 0 && l.max < w && (m == 0 || (r.min >= 0 && r.max + l.max < m)))
+    return {around.digits(w), {}, 0};
+  const UniformPart part(coordinate, digit, place_.ranges, lanes);
+  if (!plan_.grids || !part.found || m % w != 0) return {};
+  const auto on = [&](flat::BinaryOp op, const flat::Expr& value, std::int64_t by) {
+    return flat::binary(op, value, flat::int_imm(by));
+  };
+  flat::Expr value = scalar_expr(part.multiple);
+  if (m > 0) value = on(flat::BinaryOp::kMod, value, m / part.unit);
+  if (part.unit != w) value = on(flat::BinaryOp::kDiv, value, w / part.unit);
+  const std::int64_t most = range_of(part.multiple, place_.ranges, 1).max * part.unit / w;
+  return {{}, value, m > 0 ? m / w : most + 1};
+}
+
+namespace {
+
+// Digits of a coordinate that need a real division, each times its stride.
+struct AwkwardDigits {
+  flat::Expr sum;
+  bool bounded = true;                  // the most is known
+  std::int64_t most = 0, multiple = 0;  // of the sum; what it is a multiple of
+
+  // `values`: how many the digit takes; 0: that is not known.
+  void add(const flat::Expr& digit, std::int64_t values, std::int64_t stride) {
+    const auto factor = flat::imm(static_cast<double>(stride), digit->type);
+    flat::Expr value = flat::binary(flat::BinaryOp::kMul, digit, factor);
+    if (sum) {
+      const int lanes = std::max(sum->type.lanes, value->type.lanes);
+      value = flat::binary(flat::BinaryOp::kAdd, widen(sum, lanes), widen(value, lanes));
+    }
+    sum = value;
+    bounded = bounded && values > 0;
+    most += (values - 1) * stride;
+    multiple = std::gcd(multiple, stride);
+  }
+};
+
+flat::Expr divided(const flat::Expr& value, const LayoutDigit& digit) {
+  const auto number = [&](std::int64_t v) {
+    return flat::imm(static_cast<double>(v), value->type);
+  };
+  flat::Expr out = value;
+  if (digit.modulus > 0) out = flat::binary(flat::BinaryOp::kMod, out, number(digit.modulus));
+  return flat::binary(flat::BinaryOp::kDiv, out, number(digit.weight));
 }
 
 }  // namespace
@@ -54,47 +135,37 @@ Address BlockEmitter::address(const Instance& at, BufferId buffer,
     coordinates.push_back(std::move(lin));
   }
   Lin offset;
-  flat::Expr awkward;  // digits that need a real division
-  bool varies = false;
+  AwkwardDigits awkward;
   for (const LayoutDigit& digit : storage.digits) {
     const Lin& coordinate = coordinates[digit.dim];
-    Lin part;
-    if (separate(place_, coordinate, digit, at.lanes, part)) {
-      offset.add(digit.stride, part);
-      continue;
-    }
-    flat::Expr value = vector_expr(coordinate, at.lanes);
-    const flat::Type type = value->type;
-    const auto number = [&](std::int64_t v) { return flat::imm(static_cast<double>(v), type); };
-    if (digit.modulus > 0) value = flat::binary(flat::BinaryOp::kMod, value, number(digit.modulus));
-    value = flat::binary(flat::BinaryOp::kDiv, value, number(digit.weight));
-    value = flat::binary(flat::BinaryOp::kMul, value, number(digit.stride));
-    varies |= type.lanes > 1;
-    if (awkward) {
-      const int lanes = std::max(awkward->type.lanes, value->type.lanes);
-      value = flat::binary(flat::BinaryOp::kAdd, widen(awkward, lanes), widen(value, lanes));
-    }
-    awkward = value;
+    const DigitValue known = digit_value(coordinate, digit, at.lanes);
+    if (known.lin) offset.add(digit.stride, *known.lin);
+    else if (known.expr) awkward.add(known.expr, known.values, digit.stride);
+    else awkward.add(divided(vector_expr(coordinate, at.lanes), digit), 0, digit.stride);
   }
+  if (plan_.grids) place_.join_digits(offset);
   Address out;
   const Range r = range_of(offset, place_.ranges, at.lanes);
-  out.inside = !awkward && r.min >= 0 && r.max < storage.stage;
+  const bool scalar = !awkward.sum || (plan_.grids && awkward.sum->type.lanes == 1);
+  out.inside = scalar && awkward.bounded && r.min >= 0 && r.max + awkward.most < storage.stage;
   if (storage.stage < storage.size)
     offset.add(storage.stage, place_.stage[nest_.buffers[buffer].at]);
-  if (!awkward) {
-    out.multiple = offset.c;
+  if (scalar && (!awkward.sum || offset.lane == 0 || offset.lane == 1)) {
+    out.multiple = std::gcd(offset.c, awkward.multiple);
     for (const Lin::Term& term : offset.terms) out.multiple = std::gcd(out.multiple, term.coef);
     out.uniform = offset.lane == 0;
-    if (offset.terms.empty()) out.fixed = offset.c;
+    if (offset.terms.empty() && !awkward.sum) out.fixed = offset.c;
     out.is_vector = offset.lane != 0 && offset.lane != 1;
     out.index = out.is_vector ? vector_expr(offset, at.lanes) : scalar_expr(offset);
+    if (awkward.sum) out.index = flat::binary(flat::BinaryOp::kAdd, awkward.sum, out.index);
     return out;
   }
-  out.uniform = !varies && offset.lane == 0;
+  out.inside = false;
+  out.uniform = awkward.sum->type.lanes == 1 && offset.lane == 0;
   out.is_vector = !out.uniform;
   const flat::Expr rest = vector_expr(offset, at.lanes);
-  const int lanes = std::max(rest->type.lanes, awkward->type.lanes);
-  out.index = flat::binary(flat::BinaryOp::kAdd, widen(awkward, lanes), widen(rest, lanes));
+  const int lanes = std::max(rest->type.lanes, awkward.sum->type.lanes);
+  out.index = flat::binary(flat::BinaryOp::kAdd, widen(awkward.sum, lanes), widen(rest, lanes));
   return out;
 }
 
@@ -151,7 +222,9 @@ flat::Expr BlockEmitter::place_or_another(const Instance& at, BufferId buffer,
   for (ir::Affine& row : there)
     if (place_.affine_lin(*at.plan, row.terms, row.offset).lane == 0) row = ir::Affine::constant(0);
   const Address other = address(at, buffer, there);
-  if (where.inside && !other.inside) return nullptr;  // lanes beyond a tail would leave the buffer
+  // Lanes beyond a tail would leave the buffer, and so would those that a condition on a grid is
+  // for.
+  if ((where.inside || plan_.grids) && !other.inside) return nullptr;
   const auto* a = std::get_if<flat::Ramp>(&where.index->value);
   const auto* b = std::get_if<flat::Ramp>(&other.index->value);
   if (a == nullptr || b == nullptr || a->stride != b->stride) return nullptr;

@@ -62,14 +62,18 @@ class BlockEmitter {
     std::vector<ActivePrefetch> prefetches;
     std::int64_t accesses = 0;  // in the code so far
   };
-  // How blocks fill memory of a group that has several stages: at once; into registers, from which
-  // the same code stores it later; or by asynchronous copies, where these can do it.
-  enum class Filling : std::uint8_t { kAtOnce, kHold, kRelease, kCopy };
+  // How blocks fill memory of a group: at once; into registers, from which the same code stores it
+  // later; by asynchronous copies, where these can do it, and at once elsewhere; or by such copies
+  // and elsewhere into registers, from which the same code, without its copies, stores it later.
+  enum class Filling : std::uint8_t { kAtOnce, kHold, kRelease, kCopy, kCopyOrHold, kReleaseRest };
   void set_filling(Filling filling) {
     filling_ = filling;
     released_ = 0;
-    if (filling == Filling::kHold) held_.clear();
+    if (filling == Filling::kHold || filling == Filling::kCopyOrHold) held_.clear();
   }
+  Filling filling() const { return filling_; }
+  bool copies() const { return filling_ == Filling::kCopy || filling_ == Filling::kCopyOrHold; }
+  bool holds() const { return !held_.empty(); }
 
   const State& state() const { return state_; }
   void set_state(State state) { state_ = std::move(state); }
@@ -101,6 +105,12 @@ class BlockEmitter {
   flat::Expr chosen(const Instance& at, const ir::Select& choice);
 
   // access.cpp
+  struct DigitValue {  // of a coordinate: one of these, or neither
+    std::optional<Lin> lin;
+    flat::Expr expr;
+    std::int64_t values = 0;  // that the expression takes, from 0 on
+  };
+  DigitValue digit_value(const Lin& coordinate, const LayoutDigit& digit, int lanes) const;
   Address address(const Instance& at, BufferId buffer, const std::vector<ir::Affine>& index) const;
   flat::Expr place_or_another(const Instance& at, BufferId buffer,
                               const std::vector<ir::Affine>& index, const Address& where,

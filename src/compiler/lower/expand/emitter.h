@@ -8,6 +8,7 @@
 
 #include <functional>
 #include <optional>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -68,6 +69,7 @@ class Emitter {
 
   // loops.cpp
   void emit_items(const std::vector<ir::Item>& items);
+  void emit_item(const ir::Item& item);
   void emit_loop(LoopId loop);
   void emit_inits_before(LoopId loop);
   bool starts_with_lanes(LoopId loop, BlockId id) const;
@@ -122,6 +124,8 @@ class Emitter {
 
   // stages.cpp
   using Filling = BlockEmitter::Filling;
+  bool only_copies(const ir::Item& item) const;
+  std::size_t emit_copies(std::span<const ir::Item> items);
   bool emit_staged(LoopId loop);
   void bind_step(LoopId loop, const Binding& binding, Lin stage);
   bool copies_own_work(LoopId loop) const;

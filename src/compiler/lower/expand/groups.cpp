@@ -9,8 +9,9 @@
 namespace lathe::lower {
 namespace {
 
-// As many turns of a loop of items are written out: their loads then go out together.
-constexpr std::int64_t kTurnsWrittenOut = 8;
+// As many turns of a loop of items are written out: their loads then go out together. Copies that
+// are asynchronous need no registers for what they carry, but keep where they read.
+constexpr std::int64_t kTurnsWrittenOut = 8, kCopiesWrittenOut = 24;
 
 constexpr unsigned kAxes = 3;
 
@@ -205,7 +206,7 @@ void Emitter::emit_in_turns(LoopId loop) {
   const auto plus = [&](const flat::Expr& begin) {
     return flat::binary(flat::BinaryOp::kAdd, number, begin);
   };
-  if (turns <= kTurnsWrittenOut) {
+  if (turns <= (leaf_.copies() ? kCopiesWrittenOut : kTurnsWrittenOut)) {
     for (std::int64_t t = 0; t < turns; ++t)
       emit_turn(loop, plus(flat::int_imm(t * items)), {t * items, (t + 1) * items - 1});
   } else {

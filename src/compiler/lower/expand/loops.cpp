@@ -47,11 +47,17 @@ int Emitter::new_var(const std::string& hint, Range range) {
 }
 
 void Emitter::emit_items(const std::vector<ir::Item>& items) {
-  for (const ir::Item& item : items) {
-    if (emit_for_some_items(item)) continue;
-    if (item.kind == ir::Item::Kind::kBlock) leaf_.emit_block(item.id);
-    else emit_loop(item.id);
+  for (std::size_t i = 0; i < items.size();) {
+    const std::size_t copied = emit_copies(std::span(items).subspan(i));
+    if (copied == 0) emit_item(items[i]);
+    i += std::max<std::size_t>(copied, 1);
   }
+}
+
+void Emitter::emit_item(const ir::Item& item) {
+  if (emit_for_some_items(item)) return;
+  if (item.kind == ir::Item::Kind::kBlock) leaf_.emit_block(item.id);
+  else emit_loop(item.id);
 }
 
 void Emitter::emit_loop(LoopId loop) {

@@ -132,6 +132,46 @@ Lin Place::digit_lin(const LoopDigit& digit) const {
   return lin;
 }
 
+namespace {
+
+std::int64_t coef_in(const Lin& lin, int var) {
+  const auto found = std::ranges::find(lin.terms, var, &Lin::Term::var);
+  return found == lin.terms.end() ? 0 : found->coef;
+}
+
+// Of the number of a loop, of which these are the digits, the factor with which they stand in the
+// form; 0: there is none.
+std::int64_t factor_of(const std::vector<Binding::Derived>& digits, const Lin& lin,
+                       std::int64_t most) {
+  std::int64_t factor = 0, below = 1;
+  for (const Binding::Derived& digit : digits) {
+    if (digit.div != below) return 0;
+    below = digit.mod > 0 ? digit.div * digit.mod : most + 1;
+    if (digit.var < 0) continue;
+    const std::int64_t coef = coef_in(lin, digit.var);
+    if (coef == 0 || coef % digit.div != 0) return 0;
+    if (factor != 0 && coef != factor * digit.div) return 0;
+    factor = coef / digit.div;
+  }
+  return below > most ? factor : 0;
+}
+
+}  // namespace
+
+void Place::join_digits(Lin& lin) const {
+  for (const Binding& b : bound) {
+    if (b.kind != Binding::Kind::kDynamic || b.derived.empty()) continue;
+    std::vector<Binding::Derived> digits = b.derived;
+    std::ranges::sort(digits, {}, &Binding::Derived::div);
+    const std::int64_t factor = factor_of(digits, lin, ranges[b.var].max);
+    if (factor == 0) continue;
+    for (const Binding::Derived& digit : digits)
+      if (digit.var >= 0) lin.add(-factor * digit.div, digit.var);
+      else lin.c -= factor * digit.div * digit.value;
+    lin.add(factor, b.var);
+  }
+}
+
 Lin Place::iter_lin(const BlockPlan& block, int index) const {
   Lin sum;
   sum.c = block.iters[index].offset;

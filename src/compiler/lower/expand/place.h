@@ -55,6 +55,9 @@ struct Place {
   bool none_runs(LoopId loop, LoopId at) const;  // of the blocks inside `loop`
   std::vector<BlockId> blocks_in_view(LoopId loop) const;
   Lin digit_lin(const LoopDigit& digit) const;
+  // Where all digits of a loop's number stand in the form as in a multiple of it, that multiple
+  // takes their place.
+  void join_digits(Lin& lin) const;
   Lin iter_lin(const BlockPlan& block, int iter) const;
   Lin affine_lin(const BlockPlan& block, const std::vector<ir::AffineTerm>& terms,
                  std::int64_t offset) const;

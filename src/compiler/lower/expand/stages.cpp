@@ -1,7 +1,10 @@
-// Loops whose iterations copy into memory of the group, which has a place for several of them:
-// while one does its work, the copies for later ones are under way.
+// What iterations of loops copy into memory of the group. Where that has a place for several of
+// them, the copies for later ones are under way while one does its work.
 #include <algorithm>
+#include <span>
 #include <utility>
+
+#include "compiler/ir/flat/rewrite.h"
 
 #include "compiler/lower/expand/emitter.h"
 #include "compiler/lower/expand/lanes.h"
@@ -20,15 +23,15 @@ bool has_loop(const flat::Stmt& s) {
 
 }  // namespace
 
-// In kHold the value goes into a register: null. In kRelease it comes from there.
+// What is held goes into a register: null. What is released comes from there.
 flat::Expr BlockEmitter::held_or_released(flat::Expr value) {
-  if (filling_ == Filling::kHold) {
+  if (filling_ == Filling::kHold || filling_ == Filling::kCopyOrHold) {
     held_.push_back(static_cast<int>(code_.program.regs.size()));
     code_.program.regs.push_back(value->type);
     code_.out->push_back(flat::reg_write(held_.back(), std::move(value)));
     return nullptr;
   }
-  if (filling_ != Filling::kRelease) return value;
+  if (filling_ != Filling::kRelease && filling_ != Filling::kReleaseRest) return value;
   LATHE_CHECK(released_ < held_.size(), "more is stored than was held");
   return flat::reg_read(held_[released_++], value->type);
 }
@@ -38,7 +41,8 @@ bool BlockEmitter::emit_copy(const Instance& at) {
   const ir::Block& block = nest_.blocks[at.id];
   const Storage& to = plan_.storage[block.writes];
   const auto* read = std::get_if<ir::Read>(&block.body->value);
-  if (filling_ != Filling::kCopy || read == nullptr || to.stage == to.size || at.mask ||
+  const bool may = copies() || filling_ == Filling::kReleaseRest;
+  if (!may || read == nullptr || !plan_.is_of_group(block.writes) || at.mask ||
       read->pad.value_or(0) != 0 || plan_.storage[read->tensor].is_register ||
       nest_.buffers[read->tensor].dtype != nest_.buffers[block.writes].dtype)
     return false;
@@ -57,12 +61,56 @@ bool BlockEmitter::emit_copy(const Instance& at) {
       scope == flat::Scope::kGroup || scope == flat::Scope::kLiteral ||
       (condition && condition->type.lanes > 1) || (condition && flat::is_imm(condition, 0)))
     return false;
+  if (filling_ == Filling::kReleaseRest) return true;
   count_access();
   flat::Stmt copy = flat::async_copy(to.buffer, target.index, plan_.storage[read->tensor].buffer,
                                      source.index, at.lanes, condition);
   code_.owners[copy.get()] = {at.id, copy};
   code_.out->push_back(std::move(copy));
   return true;
+}
+
+namespace {
+
+bool copies_asynchronously(const flat::Stmt& s) {
+  bool any = std::holds_alternative<flat::AsyncCopy>(s->value);
+  flat::each_part(
+      *s, [](const flat::Expr&) {},
+      [&](const flat::Stmt& inner) { any = any || copies_asynchronously(inner); });
+  return any;
+}
+
+}  // namespace
+
+// True if the item does nothing but copy into memory of the group.
+bool Emitter::only_copies(const ir::Item& item) const {
+  return item.kind == ir::Item::Kind::kLoop &&
+         std::ranges::all_of(plan_.blocks_of(item), [&](BlockId id) {
+           const ir::Block& block = nest_.blocks[id];
+           return plan_.is_of_group(block.writes) && block.reduce == ir::ReduceOp::kNone &&
+                  std::holds_alternative<ir::Read>(block.body->value);
+         });
+}
+
+// Copies that nothing runs ahead of: all of them are under way before the first is waited for.
+// Returns how many of the items, from the first on, it has emitted.
+std::size_t Emitter::emit_copies(std::span<const ir::Item> items) {
+  if (!plan_.grids || !can_copy() || place_.init_of || leaf_.filling() != Filling::kAtOnce)
+    return 0;
+  const auto first_other =
+      std::ranges::find_if_not(items, [&](const ir::Item& item) { return only_copies(item); });
+  const auto count = static_cast<std::size_t>(first_other - items.begin());
+  if (count == 0) return 0;
+  leaf_.set_filling(Filling::kCopy);
+  const flat::Stmt all = code_.capture([&] {
+    for (const ir::Item& item : items.first(count)) emit_item(item);
+  });
+  leaf_.set_filling(Filling::kAtOnce);
+  code_.out->push_back(all);
+  if (!copies_asynchronously(all)) return count;
+  commit_copies();
+  await_copies(0);
+  return count;
 }
 
 // Emits a loop with several stages: the copies for iteration k + ahead begin before the work of
@@ -151,17 +199,20 @@ void Emitter::emit_staged_body(LoopId loop, int var, std::int64_t ahead) {
 }
 
 // The copies for a later step: asynchronous ones; else loads into registers, from which `stores`
-// brings them to their places; or all of it, where they have loops, each of whose iterations would
-// need registers.
+// brings them to their places after the work of this step; or all of it, where they have loops,
+// each of whose iterations would need registers.
 std::vector<flat::Stmt> Emitter::loads_ahead(LoopId loop, std::vector<flat::Stmt>& stores) {
-  if (can_copy()) return {code_.capture([&] { emit_fills(loop, Filling::kCopy); })};
+  const bool copy = can_copy();
   const Checkpoint before = checkpoint();
-  const flat::Stmt loads = code_.capture([&] { emit_fills(loop, Filling::kHold); });
+  const flat::Stmt loads =
+      code_.capture([&] { emit_fills(loop, copy ? Filling::kCopyOrHold : Filling::kHold); });
+  if (!leaf_.holds()) return {loads};
   if (has_loop(loads)) {
     go_back(before);
-    return {code_.capture([&] { emit_fills(loop, Filling::kAtOnce); })};
+    return {code_.capture([&] { emit_fills(loop, copy ? Filling::kCopy : Filling::kAtOnce); })};
   }
-  stores = {code_.capture([&] { emit_fills(loop, Filling::kRelease); })};
+  stores = {
+      code_.capture([&] { emit_fills(loop, copy ? Filling::kReleaseRest : Filling::kRelease); })};
   return {loads};
 }
 

@@ -26,9 +26,9 @@ StepResult<void> apply_step(ir::Nest& nest, const Layout& step, bool free_layout
     return refuse(Refusal::kBadScope, step.buffer);
   if (step.pad_stride < 0 || step.pad_stride > kLongestPad)
     return refuse(Refusal::kBadNumber, step.buffer);
-  const bool of_group = buffer.scope == ir::Scope::kGroup;
+  const bool own = buffer.scope == ir::Scope::kGroup || buffer.scope == ir::Scope::kMemory;
   buffer.layout =
-      LATHE_TRY(resolve_layout(nest, step.layout, buffer.shape.size(), step.buffer, of_group));
+      LATHE_TRY(resolve_layout(nest, step.layout, buffer.shape.size(), step.buffer, own));
   buffer.pad_stride = step.pad_stride;
   return {};
 }

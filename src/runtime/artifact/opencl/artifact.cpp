@@ -1,12 +1,10 @@
 // The functions of an exported library for a device of OpenCL, with plain memory and no exceptions:
 // this file goes into artifacts, which need libc only.
-#include <unistd.h>
-
-#include <atomic>
 #include <cstdlib>
 #include <new>
 
 #include "runtime/artifact/check.h"
+#include "runtime/artifact/device/calls.h"
 #include "runtime/artifact/opencl/checks.h"
 #include "runtime/artifact/opencl/handle.h"
 #include "runtime/artifact/opencl_program.h"
@@ -14,25 +12,12 @@
 namespace {
 
 using lathe::artifact::address_of;
-using lathe::artifact::Message;
 using lathe::artifact::OpenclDevice;
+using lathe::artifact::refuse_create;
+using lathe::artifact::was_forked;
 namespace opencl = lathe::opencl;
 
-// The message of the last create that made no handle, for lathe_artifact_message(NULL).
-thread_local Message create_message;
-
-// The process that first asked for a device here; 0: none has. A driver does not survive a fork: in
-// a child its threads are missing, and calls would wait for them for ever.
-std::atomic<pid_t> first_process = 0;
-constexpr const char* kForked =
-    "this process was forked from one that used OpenCL, which drivers do not survive; fork before "
-    "the first create, or start another program";
-
-bool was_forked() {
-  pid_t none = 0;
-  const pid_t own = ::getpid();
-  return !first_process.compare_exchange_strong(none, own) && none != own;
-}
+constexpr const char* kDriver = "OpenCL";
 
 opencl::Buffer buffer_of(const lathe_handle& handle, std::int64_t area, std::int64_t position) {
   switch (area) {
@@ -48,7 +33,7 @@ std::int32_t launch(lathe_handle& handle, opencl::Queue queue, std::int64_t begi
                     std::int64_t end) {
   const opencl::Api& api = handle.device.api;
   for (std::int64_t l = begin; l < end; ++l) {
-    const lathe_opencl_launch& one = handle.program->launches[l];
+    const lathe_launch& one = handle.program->launches[l];
     opencl::Code code = 0;
     for (std::int64_t a = 0; a < one.count && code == 0; ++a) {
       opencl::Buffer buffer = buffer_of(handle, one.arguments[2 * a], one.arguments[2 * a + 1]);
@@ -99,23 +84,12 @@ std::int32_t finish(lathe_handle& handle, std::int32_t status) {
   return lathe::artifact::failed(code, "the device did not finish the program", handle.message);
 }
 
-// Whether a kernel of run() reads this input.
-bool is_read_by_run(const lathe_opencl_program& program, std::int64_t input) {
-  for (std::int64_t l = program.prepare; l < program.prepare + program.run; ++l) {
-    const lathe_opencl_launch& one = program.launches[l];
-    for (std::int64_t a = 0; a < one.count; ++a)
-      if (one.arguments[2 * a] == LATHE_AREA_INPUT && one.arguments[2 * a + 1] == input)
-        return true;
-  }
-  return false;
-}
-
 std::int32_t prepare(lathe_handle& handle) {
   const std::int32_t status = launch(handle, handle.device.queue, 0, handle.program->prepare);
   if (const std::int32_t end = finish(handle, status); end != LATHE_OK) return end;
   // Constants that were packed are not needed as they came.
   for (std::int64_t i = 0; i < handle.inputs(); ++i) {
-    if (!handle.tensor(i).constant || is_read_by_run(*handle.program, i)) continue;
+    if (!handle.tensor(i).constant || handle.is_read_by_run(i)) continue;
     if (handle.own[i] != nullptr) handle.device.api.ReleaseMemObject(handle.own[i]);
     handle.own[i] = nullptr;
   }
@@ -123,7 +97,8 @@ std::int32_t prepare(lathe_handle& handle) {
   return LATHE_OK;
 }
 
-lathe_handle* allocate(const lathe_opencl_program& program) {
+lathe_handle* allocate(const lathe_opencl_program& opencl) {
+  const lathe_device_program& program = opencl.program;
   const lathe_module& module = *program.artifact.module;
   const auto tensors = static_cast<std::size_t>(module.inputs + module.outputs);
   const auto launches = static_cast<std::size_t>(program.prepare + program.run);
@@ -141,7 +116,7 @@ lathe_handle* allocate(const lathe_opencl_program& program) {
 // Of a device that was opened: the kernels and the areas. What depends on no input is computed.
 std::int32_t complete(lathe_handle& handle) {
   const lathe_module& module = *handle.artifact().module;
-  std::int32_t status = lathe::artifact::build_kernels(handle.device, *handle.program,
+  std::int32_t status = lathe::artifact::build_kernels(handle.device, handle.opencl(),
                                                        handle.kernels, handle.message);
   if (status == LATHE_OK)
     status = lathe::artifact::make_buffer(handle.device, module.constant_bytes, handle.constants,
@@ -153,18 +128,10 @@ std::int32_t complete(lathe_handle& handle) {
   return status;
 }
 
-std::int32_t refuse_create(std::int32_t status, const char* why) {
-  create_message.clear();
-  create_message.add(why);
-  return status;
-}
-
 std::int32_t create(const lathe_artifact* artifact, bool on_callers, void* context, void* queue,
                     lathe_handle** handle) {
-  if (handle == nullptr)
-    return refuse_create(LATHE_INVALID_ARGUMENT, "there is no place for the handle");
-  *handle = nullptr;
-  if (was_forked()) return refuse_create(LATHE_DEVICE_FAILED, kForked);
+  if (const std::int32_t begun = lathe::artifact::begin_create(kDriver, handle); begun != LATHE_OK)
+    return begun;
   if (on_callers && queue == nullptr)
     return refuse_create(LATHE_INVALID_ARGUMENT, "there is no queue");
   // The table of the artifact is the first member of the program's.
@@ -181,7 +148,7 @@ std::int32_t create(const lathe_artifact* artifact, bool on_callers, void* conte
     *handle = made;
     return LATHE_OK;
   }
-  create_message = made->message;
+  lathe::artifact::create_message() = made->message;
   lathe_artifact_destroy(made);
   return status;
 }
@@ -192,7 +159,7 @@ std::int32_t start(lathe_handle& handle, const DLTensor* const* inputs) {
     if (handle.tensor(i).constant) handle.used[i] = handle.own[i];
     else status = i < handle.inputs() ? send(handle, i, *inputs[i]) : use_own(handle, i);
   }
-  const lathe_opencl_program& program = *handle.program;
+  const lathe_device_program& program = *handle.program;
   if (status == LATHE_OK)
     status = launch(handle, handle.device.queue, program.prepare, program.prepare + program.run);
   return status;
@@ -212,15 +179,6 @@ std::int32_t fetch(lathe_handle& handle, DLTensor* const* outputs) {
   return LATHE_OK;
 }
 
-std::int32_t check_call(lathe_handle& handle, bool has_inputs, bool has_outputs) {
-  if (was_forked()) return handle.refuse(LATHE_DEVICE_FAILED, kForked);
-  if (!handle.prepared)
-    return handle.refuse(LATHE_NOT_PREPARED, "prepare was not called, or failed");
-  if ((!has_inputs && handle.inputs() > 0) || !has_outputs)
-    return handle.refuse(LATHE_INVALID_ARGUMENT, "there are no inputs or no outputs");
-  return LATHE_OK;
-}
-
 }  // namespace
 
 std::int32_t lathe_artifact_create(const lathe_artifact* artifact, const lathe_parallel*,
@@ -235,7 +193,9 @@ std::int32_t lathe_artifact_opencl_create_on(const lathe_artifact* artifact, voi
 
 std::int32_t lathe_artifact_prepare(lathe_handle* handle, const DLTensor* const* inputs) {
   if (handle == nullptr) return LATHE_INVALID_ARGUMENT;
-  if (was_forked()) return handle->refuse(LATHE_DEVICE_FAILED, kForked);
+  if (const std::int32_t forked = lathe::artifact::check_process(kDriver, *handle);
+      forked != LATHE_OK)
+    return forked;
   if (!handle->has_constants()) return LATHE_OK;
   handle->prepared = false;
   if (inputs == nullptr) return handle->refuse(LATHE_INVALID_ARGUMENT, "there are no inputs");
@@ -252,8 +212,13 @@ std::int32_t lathe_artifact_prepare(lathe_handle* handle, const DLTensor* const*
 std::int32_t lathe_artifact_run(lathe_handle* handle, const DLTensor* const* inputs,
                                 DLTensor* const* outputs) {
   if (handle == nullptr) return LATHE_INVALID_ARGUMENT;
-  std::int32_t status = check_call(*handle, inputs != nullptr, outputs != nullptr);
-  if (status == LATHE_OK) status = lathe::artifact::check_tensors(*handle, inputs, outputs);
+  std::int32_t status =
+      lathe::artifact::check_run(kDriver, *handle, inputs != nullptr, outputs != nullptr);
+  // Inputs are copied before an output is written; but no library of a processor takes tensors that
+  // overlap.
+  if (status == LATHE_OK)
+    status =
+        lathe::artifact::check_tensors(*handle, inputs, outputs, lathe::artifact::kInProcessor);
   if (status != LATHE_OK) return status;
   status = start(*handle, inputs);
   if (status == LATHE_OK) status = fetch(*handle, outputs);
@@ -263,7 +228,8 @@ std::int32_t lathe_artifact_run(lathe_handle* handle, const DLTensor* const* inp
 std::int32_t lathe_artifact_opencl_run_on(lathe_handle* handle, void* const* inputs,
                                           void* const* outputs, void* queue) {
   if (handle == nullptr) return LATHE_INVALID_ARGUMENT;
-  std::int32_t status = check_call(*handle, inputs != nullptr, outputs != nullptr);
+  std::int32_t status =
+      lathe::artifact::check_run(kDriver, *handle, inputs != nullptr, outputs != nullptr);
   auto* const given = queue != nullptr ? static_cast<opencl::Queue>(queue) : handle->device.queue;
   if (status == LATHE_OK)
     status = lathe::artifact::check_queue(handle->device, given, handle->message);
@@ -278,7 +244,7 @@ std::int32_t lathe_artifact_opencl_run_on(lathe_handle* handle, void* const* inp
   }
   if (status == LATHE_OK) status = lathe::artifact::check_places(*handle);
   if (status != LATHE_OK) return status;
-  const lathe_opencl_program& program = *handle->program;
+  const lathe_device_program& program = *handle->program;
   return launch(*handle, given, program.prepare, program.prepare + program.run);
 }
 
@@ -286,7 +252,7 @@ namespace {
 
 void release_device(lathe_handle* handle) {
   const opencl::Api& api = handle->device.api;
-  for (std::int64_t l = 0; l < handle->program->prepare + handle->program->run; ++l)
+  for (std::int64_t l = 0; l < handle->launches(); ++l)
     if (handle->kernels[l] != nullptr) api.ReleaseKernel(handle->kernels[l]);
   for (std::int64_t i = 0; i < handle->count(); ++i)
     if (handle->own[i] != nullptr) api.ReleaseMemObject(handle->own[i]);
@@ -305,5 +271,5 @@ void lathe_artifact_destroy(lathe_handle* handle) {
 }
 
 const char* lathe_artifact_message(const lathe_handle* handle) {
-  return handle != nullptr ? handle->message.text() : create_message.text();
+  return handle != nullptr ? handle->message.text() : lathe::artifact::create_message().text();
 }

@@ -2,6 +2,7 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "runtime/artifact/device/calls.h"
 #include "runtime/artifact/opencl/device.h"
 
 namespace lathe::artifact {
@@ -33,12 +34,7 @@ Limits limits_of(const OpenclDevice& device) {
   return limits;
 }
 
-// Items of a group; they were counted when the program was made, so the product is small.
-std::int64_t items_of(const lathe_opencl_launch& launch) {
-  return launch.items[0] * launch.items[1] * launch.items[2];
-}
-
-bool check_launch(const lathe_opencl_launch& launch, const Limits& limits, Message& message) {
+bool check_launch(const lathe_launch& launch, const Limits& limits, Message& message) {
   if (static_cast<std::uint64_t>(items_of(launch)) > limits.group) {
     unfit(message).add("a group of ").add(launch.kernel).add(" has ").add(items_of(launch));
     message.add(" work items, and it allows ").add(static_cast<std::int64_t>(limits.group));
@@ -61,12 +57,13 @@ bool check_buffer(std::int64_t bytes, const Limits& limits, Message& message) {
   return false;
 }
 
-bool check_limits(const lathe_opencl_program& program, const Limits& limits, Message& message) {
-  if (static_cast<std::uint64_t>(program.local_bytes) > limits.local_bytes) {
-    unfit(message).add("it needs ").add(program.local_bytes).add(" bytes of local memory, and ");
+bool check_limits(const lathe_opencl_program& opencl, const Limits& limits, Message& message) {
+  if (static_cast<std::uint64_t>(opencl.local_bytes) > limits.local_bytes) {
+    unfit(message).add("it needs ").add(opencl.local_bytes).add(" bytes of local memory, and ");
     message.add(static_cast<std::int64_t>(limits.local_bytes)).add(" are there");
     return false;
   }
+  const lathe_device_program& program = opencl.program;
   for (std::int64_t l = 0; l < program.prepare + program.run; ++l)
     if (!check_launch(program.launches[l], limits, message)) return false;
   const lathe_module& module = *program.artifact.module;
@@ -102,20 +99,6 @@ bool check_extensions(const OpenclDevice& device, const lathe_opencl_program& pr
   return false;
 }
 
-// The first line with an error of what the compiler said, else the first that is not empty. Cuts
-// the text behind it.
-const char* first_line(char* log) {
-  char* first = nullptr;
-  for (char* at = log; *at != '\0';) {
-    char* const line = at;
-    while (*at != '\0' && *at != '\n') ++at;
-    if (*at == '\n') *at++ = '\0';
-    if (std::strstr(line, "error") != nullptr) return line;
-    if (first == nullptr && line[std::strspn(line, " \t\r")] != '\0') first = line;
-  }
-  return first != nullptr ? first : "it did not say why";
-}
-
 std::int32_t refuse_build(const OpenclDevice& device, opencl::Built built, Message& message) {
   std::size_t size = 0;
   const opencl::Number what = opencl::kBuildLog;
@@ -130,8 +113,8 @@ std::int32_t refuse_build(const OpenclDevice& device, opencl::Built built, Messa
 }
 
 // As the program was compiled, its registers and local memory may be more than the device has.
-bool check_kernel(const OpenclDevice& device, const lathe_opencl_launch& launch,
-                  opencl::Kernel kernel, const Limits& limits, Message& message) {
+bool check_kernel(const OpenclDevice& device, const lathe_launch& launch, opencl::Kernel kernel,
+                  const Limits& limits, Message& message) {
   std::size_t group = 0;
   std::uint64_t local_bytes = 0;
   device.api.GetKernelWorkGroupInfo(kernel, device.id, opencl::kKernelGroupSize, sizeof group,
@@ -154,10 +137,10 @@ bool check_kernel(const OpenclDevice& device, const lathe_opencl_launch& launch,
 }
 
 std::int32_t make_kernels(const OpenclDevice& device, opencl::Built built,
-                          const lathe_opencl_program& program, const Limits& limits,
+                          const lathe_device_program& program, const Limits& limits,
                           opencl::Kernel* kernels, Message& message) {
   for (std::int64_t l = 0; l < program.prepare + program.run; ++l) {
-    const lathe_opencl_launch& launch = program.launches[l];
+    const lathe_launch& launch = program.launches[l];
     Code code = 0;
     kernels[l] = device.api.CreateKernel(built, launch.kernel, &code);
     if (code != 0) {
@@ -182,9 +165,9 @@ std::int32_t build_kernels(const OpenclDevice& device, const lathe_opencl_progra
       device.api.CreateProgramWithSource(device.context, 1, &text, nullptr, &code);
   if (code != 0) return failed(code, "the device does not take the program", message);
   code = device.api.BuildProgram(built, 1, &device.id, program.options, nullptr, nullptr);
-  const std::int32_t status = code == 0
-                                  ? make_kernels(device, built, program, limits, kernels, message)
-                                  : refuse_build(device, built, message);
+  const std::int32_t status =
+      code == 0 ? make_kernels(device, built, program.program, limits, kernels, message)
+                : refuse_build(device, built, message);
   device.api.ReleaseProgram(built);  // its kernels keep it
   return status;
 }

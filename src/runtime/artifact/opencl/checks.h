@@ -8,9 +8,6 @@
 
 namespace lathe::artifact {
 
-// What run() is given; what is not checked here is that prepare() was called.
-std::int32_t check_tensors(lathe_handle& handle, const DLTensor* const* inputs,
-                           DLTensor* const* outputs);
 // A buffer of the caller's that stands for a tensor.
 std::int32_t check_buffer(lathe_handle& handle, std::int64_t i, opencl::Buffer buffer);
 // Refuses an output that shares memory with an input or another output.

@@ -16,6 +16,18 @@ struct FunctionFinder {
   }
 };
 
+void find_contexts(FunctionFinder& finder, Api& api) {
+  finder.find(api.CtxCreate, "cuCtxCreate_v2");
+  finder.find(api.CtxDestroy, "cuCtxDestroy_v2");
+  finder.find(api.CtxSynchronize, "cuCtxSynchronize");
+  finder.find(api.CtxGetCurrent, "cuCtxGetCurrent");
+  finder.find(api.CtxGetDevice, "cuCtxGetDevice");
+  finder.find(api.CtxPushCurrent, "cuCtxPushCurrent_v2");
+  finder.find(api.CtxPopCurrent, "cuCtxPopCurrent_v2");
+  finder.find(api.DevicePrimaryCtxRetain, "cuDevicePrimaryCtxRetain");
+  finder.find(api.DevicePrimaryCtxRelease, "cuDevicePrimaryCtxRelease_v2");
+}
+
 void find_memory(FunctionFinder& finder, Api& api) {
   finder.find(api.MemGetInfo, "cuMemGetInfo_v2");
   finder.find(api.MemAlloc, "cuMemAlloc_v2");
@@ -24,6 +36,7 @@ void find_memory(FunctionFinder& finder, Api& api) {
   finder.find(api.MemcpyDtoHAsync, "cuMemcpyDtoHAsync_v2");
   finder.find(api.MemcpyDtoDAsync, "cuMemcpyDtoDAsync_v2");
   finder.find(api.MemsetD8Async, "cuMemsetD8Async");
+  finder.find(api.PointerGetAttribute, "cuPointerGetAttribute");
 }
 
 void find_code(FunctionFinder& finder, Api& api) {
@@ -43,6 +56,8 @@ void find_streams(FunctionFinder& finder, Api& api) {
   finder.find(api.StreamCreate, "cuStreamCreate");
   finder.find(api.StreamDestroy, "cuStreamDestroy_v2");
   finder.find(api.StreamSynchronize, "cuStreamSynchronize");
+  finder.find(api.StreamGetCtx, "cuStreamGetCtx");
+  finder.find(api.StreamIsCapturing, "cuStreamIsCapturing");
   finder.find(api.StreamBeginCapture, "cuStreamBeginCapture_v2");
   finder.find(api.StreamEndCapture, "cuStreamEndCapture");
   finder.find(api.GraphInstantiateWithFlags, "cuGraphInstantiateWithFlags");
@@ -70,9 +85,7 @@ const char* find_functions(void* library, Api& api) {
   finder.find(api.DeviceGetUuid, "cuDeviceGetUuid_v2");
   finder.find(api.DeviceTotalMem, "cuDeviceTotalMem_v2");
   finder.find(api.DeviceGetAttribute, "cuDeviceGetAttribute");
-  finder.find(api.CtxCreate, "cuCtxCreate_v2");
-  finder.find(api.CtxDestroy, "cuCtxDestroy_v2");
-  finder.find(api.CtxSynchronize, "cuCtxSynchronize");
+  find_contexts(finder, api);
   find_memory(finder, api);
   find_code(finder, api);
   find_streams(finder, api);

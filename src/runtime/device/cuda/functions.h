@@ -26,7 +26,7 @@ struct Uuid {
   unsigned char bytes[16];
 };
 
-inline constexpr Code kOutOfMemory = 2, kNoDevice = 100, kNotReady = 600;
+inline constexpr Code kInvalidValue = 1, kOutOfMemory = 2, kNoDevice = 100, kNotReady = 600;
 
 // Attributes of a card.
 inline constexpr int kThreadsOfBlock = 1, kGridX = 5, kGridY = 6, kGridZ = 7,
@@ -44,6 +44,8 @@ inline constexpr int kInfoLog = 3, kInfoLogBytes = 4, kErrorLog = 5, kErrorLogBy
                      kLogVerbose = 12;
 // Kinds of input of a link.
 inline constexpr int kInputPtx = 1;
+// Attributes of a pointer.
+inline constexpr int kPointerDevice = 9;
 // Flags.
 inline constexpr Number kContextSpins = 1, kStreamNonBlocking = 1, kEventDefault = 0;
 inline constexpr int kCaptureOfThread = 1;
@@ -66,6 +68,13 @@ struct Api {
   To<Code(Context*, Number, DeviceId)> CtxCreate;
   To<Code(Context)> CtxDestroy;
   To<Code()> CtxSynchronize;
+  To<Code(Context*)> CtxGetCurrent;
+  To<Code(DeviceId*)> CtxGetDevice;
+  To<Code(Context)> CtxPushCurrent;
+  To<Code(Context*)> CtxPopCurrent;
+  To<Code(Context*, DeviceId)> DevicePrimaryCtxRetain;
+  To<Code(DeviceId)> DevicePrimaryCtxRelease;
+  To<Code(void*, int, Address)> PointerGetAttribute;
   To<Code(std::size_t*, std::size_t*)> MemGetInfo;
   To<Code(Address*, std::size_t)> MemAlloc;
   To<Code(Address)> MemFree;
@@ -87,6 +96,8 @@ struct Api {
   To<Code(Stream*, Number)> StreamCreate;
   To<Code(Stream)> StreamDestroy;
   To<Code(Stream)> StreamSynchronize;
+  To<Code(Stream, Context*)> StreamGetCtx;
+  To<Code(Stream, int*)> StreamIsCapturing;
   To<Code(Stream, int)> StreamBeginCapture;
   To<Code(Stream, Graph*)> StreamEndCapture;
   To<Code(GraphExec*, Graph, unsigned long long)> GraphInstantiateWithFlags;

@@ -67,13 +67,29 @@ class AheadAssembler final : public Assembler {
       log(LogLevel::kDebug, "a builder cannot assemble: {}", error.text());
       return {};
     }
-    constexpr std::int64_t kRegisterBytes = 4;
     for (const lathe::cuda::Resources& resources : (*program)->resources())
-      built.spills += static_cast<int>(resources.spilled_bytes / kRegisterBytes);
+      LATHE_TRY_STATUS(take(resources, built));
+    for (const device::Launch& launch : image.run)
+      built.shared_bytes = std::max(built.shared_bytes, launch.group_bytes);
     return {};
   }
 
  private:
+  // A thread that keeps more in memory than arrays of its own may have is slow for certain, and
+  // need not be measured.
+  static Status take(const lathe::cuda::Resources& resources, Built& built) {
+    constexpr std::int64_t kRegisterBytes = 4, kMostSpills = 640;
+    const std::int64_t spills = resources.spilled_bytes / kRegisterBytes;
+    built.spills += static_cast<int>(spills);
+    built.registers = std::max(built.registers, resources.registers);
+    built.shared_bytes = std::max(built.shared_bytes, resources.shared_bytes);
+    if (spills <= kMostSpills) return {};
+    return fail(ErrorKind::kBuild,
+                "the kernel {} keeps {} values of a thread in memory, for it has no register for "
+                "them; more than {} are not measured",
+                resources.kernel, spills, kMostSpills);
+  }
+
   std::unique_ptr<lathe::cuda::Device> card_;
   device::BinaryCache cache_;
 };

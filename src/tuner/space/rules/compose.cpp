@@ -100,19 +100,6 @@ Build Composer::dispatch(std::shared_ptr<const Alternatives> alternatives, std::
   };
 }
 
-// What was told before is about programs without an alternative.
-Estimate Composer::estimate(std::vector<int> choices, const Under& under) const {
-  if (!derived_.estimate) return nullptr;
-  return [choices = std::move(choices), under, before = derived_.estimate](
-             std::span<const std::int64_t> values) -> std::optional<double> {
-    const bool other = under.holds(values) && std::ranges::any_of(choices, [&](int choice) {
-                         return values[static_cast<std::size_t>(choice)] != 0;
-                       });
-    if (other) return {};
-    return before(values);
-  };
-}
-
 void Composer::add(Place place, std::shared_ptr<Alternatives> alternatives) {
   const Under under = place == Place::kDirect ? direct_ : Under{};
   std::vector<int> numbers;
@@ -124,7 +111,6 @@ void Composer::add(Place place, std::shared_ptr<Alternatives> alternatives) {
   alternatives->add_limits_and_starts(derived_);
   const bool of_sum = place == Place::kMainSum;
   if (of_sum) direct_ = {numbers.at(0), {0}};
-  derived_.estimate = estimate(numbers, under);
   derived_.build =
       dispatch(std::move(alternatives), std::move(numbers), under, !of_sum || may_be_direct_);
 }

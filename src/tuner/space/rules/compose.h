@@ -25,7 +25,6 @@ class Composer {
   int add_choice(Choice choice, const Under& under);
   Build dispatch(std::shared_ptr<const Alternatives> alternatives, std::vector<int> choices,
                  const Under& under, bool may_be_first) const;
-  Estimate estimate(std::vector<int> choices, const Under& under) const;
 
   Derived derived_;
   bool may_be_direct_;

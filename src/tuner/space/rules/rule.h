@@ -36,10 +36,6 @@ struct Under {
 // do not go together.
 using Build = std::function<Result<Sketch>(std::span<const std::int64_t>)>;
 
-// What the rules think that a program takes, in cycles, for values of all knobs; nothing where they
-// do not tell.
-using Estimate = std::function<std::optional<double>(std::span<const std::int64_t>)>;
-
 // What rules have made so far: all of a space but its workload.
 struct Derived {
   std::vector<Knob> knobs;
@@ -49,7 +45,6 @@ struct Derived {
   // algorithms and such that may be as good, the most promising first.
   std::vector<std::vector<std::int64_t>> starts;
   Build build;
-  Estimate estimate = nullptr;  // null: the model that knows nests alone tells all
 };
 // The size that a knob gives; 1 where there is none (-1).
 ir::SizeId size_given(int knob, Derived& derived);

@@ -7,50 +7,14 @@
 namespace lathe::space {
 namespace {
 
-constexpr double kThreadsOfWarp = 32, kSchedulers = 4;
-// A launch, first loads from memory, and what follows the last sum; a second kernel.
-constexpr double kStartCycles = 2500, kKernelCycles = 2300;
-// Bytes that a multiprocessor gets a cycle from the second cache.
-constexpr double kStagedRate = 32;
-constexpr double kOverlapped = 0.4;  // the share of the shorter of two that is not hidden
+constexpr double kThreadsOfWarp = 32;
 constexpr double kMoreRegisters = 40;
 // Instructions: of a copy, around a chunk, around a term.
-constexpr double kCopyInstructions = 3, kChunkInstructions = 30, kTermInstructions = 4;
-// Until what a chunk needs is there, where nothing was copied ahead; with each stage more, less.
-constexpr double kWaitCycles = 800, kWaitOfStage = 0.25;
-constexpr double kVectorCycles = 3;  // that a warp's load of 16 bytes a thread takes
+constexpr double kCopyInstructions = 3, kChunkInstructions = 30, kTermInstructions = 8;
 
 double ceil_of(double a, double b) { return std::ceil(a / b); }
 
-// What a second kernel costs: partial results are stored, and read again.
-double added_cycles(const BlockWork& work, const CudaTarget& card) {
-  if (work.parts == 0) return 0;
-  return kKernelCycles + 2 * work.parts / (kStagedRate * card.multiprocessors);
-}
-
 }  // namespace
-
-double cycles_of(const BlockWork& work, const CudaTarget& card) {
-  const double warps = std::ceil(work.threads / kThreadsOfWarp);
-  const double resident = std::max(
-      1.0, std::floor(std::min({card.registers / (work.threads * std::max(32.0, work.registers)),
-                                static_cast<double>(card.shared_bytes) / std::max(1.0, work.shared),
-                                card.threads / work.threads, static_cast<double>(card.blocks)})));
-  // Blocks that the busiest multiprocessor has, at once and in all.
-  const double blocks = std::ceil(work.blocks / card.multiprocessors);
-  const double at_once = std::min(blocks, resident);
-  const double waves = std::ceil(blocks / resident);
-  const double done = std::max(at_once, std::min(blocks, at_once * waves));
-  const double a_scheduler = warps * at_once / kSchedulers;
-  const double busy = std::min(0.88, 0.36 + 0.17 * a_scheduler);
-  const double computing = std::max(done * warps * work.instructions / kSchedulers / busy,
-                                    done * warps * work.shared_cycles / 0.85);
-  const double waiting =
-      kWaitCycles * std::pow(kWaitOfStage, work.stages - 1) * work.chunks * waves;
-  const double copying = work.staged * done / kStagedRate;
-  return std::max(computing, copying) + kOverlapped * std::min(computing, copying) + waiting +
-         done * work.last + kStartCycles + added_cycles(work, card);
-}
 
 BlockModel::BlockModel(const BlockRule& rule) : rule_(rule), main_(rule.main) {
   extent_v_ = main_.extent(main_.axes.vector);
@@ -74,12 +38,19 @@ BlockTiling BlockModel::tiling_of(std::span<const std::int64_t> values) const {
   if (value(at.has_parts) != 0) t.parts = value(at.parts);
   t.lanes = static_cast<LaneOrder>(value(at.lanes));
   t.stages = static_cast<int>(value(at.stages)) + 1;
+  if (at.pad >= 0) t.pad = value(at.pad);
   t.conflicts = conflicts_of(t);
   return t;
 }
 
 double BlockModel::cycles_of(const BlockTiling& t) const {
-  return space::cycles_of(work_of(t), rule_.target);
+  const double first = kLaunchCycles + space::cycles_of(work_of(t), rule_.target);
+  if (t.parts == 1) return first;
+  // The sums of parts are stored, and read again.
+  constexpr double kStagedRate = 64, kElement = 4;
+  const double results = batch_ * static_cast<double>(extent_v_ * extent_p0_ * extent_p1_);
+  const double parts = 2 * kElement * static_cast<double>(t.parts) * results;
+  return first + kNextKernelCycles + parts / (kStagedRate * rule_.target.multiprocessors);
 }
 
 double BlockModel::reach(const BlockTiling& t, int iter, bool of_thread) const {
@@ -110,7 +81,7 @@ double BlockModel::staged_bytes(const BlockTiling& t) const {
   return kElement * (elements(t, main_.axes.weights, false) + elements(t, main_.axes.input, false));
 }
 
-BlockWork BlockModel::work_of(const BlockTiling& t) const {
+CardWork BlockModel::work_of(const BlockTiling& t) const {
   const double sums = static_cast<double>(t.v * rule_.width * t.p0 * t.p1);
   const auto groups = static_cast<double>(t.groups), parts = static_cast<double>(t.parts);
   const double threads = static_cast<double>(t.of_v * t.of_p0 * t.of_p1) * groups;
@@ -120,7 +91,7 @@ BlockWork BlockModel::work_of(const BlockTiling& t) const {
   const double terms = chunks * static_cast<double>(t.chunk);
   const double read = elements(t, main_.axes.input, true);
   const double vectors = taps_ * static_cast<double>(t.v);
-  BlockWork work;
+  CardWork work;
   work.threads = threads;
   work.blocks =
       batch_ * parts *
@@ -129,15 +100,23 @@ BlockWork BlockModel::work_of(const BlockTiling& t) const {
       ceil_of(static_cast<double>(extent_p1_), static_cast<double>(t.p1 * t.of_p1));
   work.instructions = terms * (sums * taps_ + read + vectors + kTermInstructions) +
                       chunks * (kCopyInstructions * copies(t, threads) + kChunkInstructions);
-  work.shared_cycles = terms * (read * cycles_of_read(t) + kVectorCycles * vectors);
+  work.shared_cycles = terms * (read * cycles_of_read(t) + cycles_of_vector(t) * vectors);
   work.last = results / kThreadsOfWarp * (groups > 1 ? 2 * groups : 1);
   work.chunks = chunks;
   work.stages = t.stages;
   work.staged = chunks * staged_bytes(t);
   work.registers = sums + kMoreRegisters;
   work.shared = t.stages * staged_bytes(t) + (groups > 1 ? 4 * groups * results : 0);
-  if (parts > 1) work.parts = 4 * work.blocks * results;
   return work;
+}
+
+// Of a warp's load of 16 bytes a thread along the vector axis: half, where neighbours, or those
+// next to them, read the same.
+double BlockModel::cycles_of_vector(const BlockTiling& t) {
+  constexpr double kAlike = 2, kApart = 4;
+  const std::int64_t pixels = t.of_p0 * t.of_p1;
+  const bool alike = t.lanes == LaneOrder::kPixels ? pixels % 2 == 0 : t.of_v <= 2;
+  return alike || t.of_v == 1 ? kAlike : kApart;
 }
 
 // Of a load of one element along pixels. Without taps, a thread's elements may come as vectors.
@@ -145,11 +124,11 @@ double BlockModel::cycles_of_read(const BlockTiling& t) const {
   constexpr std::int64_t kElements = 4;
   if (taps_ > 1 || t.p0 % kElements != 0) return t.conflicts;
   const std::int64_t apart = std::min(t.p0, t.of_p0 * kElements) / kElements;
-  return kVectorCycles / kElements * static_cast<double>(std::max<std::int64_t>(1, apart));
+  return cycles_of_vector(t) / kElements * static_cast<double>(std::max<std::int64_t>(1, apart));
 }
 
 // Of a warp's load of one element along pixels: the most addresses that fall into one bank of
-// shared memory, where rows follow each other without gaps.
+// shared memory, with so many elements between rows.
 double BlockModel::conflicts_of(const BlockTiling& t) const {
   constexpr int kBanks = 32;
   const ir::Affine* rows[2] = {row_of(main_.pixel(0)), row_of(main_.pixel(1))};
@@ -158,7 +137,8 @@ double BlockModel::conflicts_of(const BlockTiling& t) const {
   const auto coef = [&](std::size_t which) {
     return rows[which] == nullptr ? 0 : std::abs(rows[which]->coef_of(main_.pixel(which)));
   };
-  const auto pitch = static_cast<std::int64_t>(last ? extent_of(t, *rows[0], false) : 1);
+  const std::int64_t pitch =
+      last ? static_cast<std::int64_t>(extent_of(t, *rows[0], false)) + t.pad : 1;
   std::array<std::int64_t, kBanks> seen{};
   std::array<int, kBanks> in_bank{};
   int most = 1;

@@ -1,28 +1,13 @@
-// A rough model of the time of a tile of a block on a card: latency, instructions, shared memory,
-// copies, waves of blocks. The analytic default and the starts of a search come from it, and scores
-// before anything is measured.
+// What the model of cards (tuner/space/card_cost.h) looks at of a tile of a block, for the starts
+// of a search: without a nest, for very many tiles.
 #pragma once
 
 #include <span>
 
+#include "tuner/space/card_cost.h"
 #include "tuner/space/rules/cuda/block_space.h"
 
 namespace lathe::space {
-
-// What the model looks at of a block; all numbers are counts.
-struct BlockWork {
-  double threads = 0, blocks = 0;
-  double instructions = 0;           // of one thread, over its whole sum
-  double shared_cycles = 0;          // that one warp keeps the unit for loads and stores busy
-  double chunks = 0;                 // for each of which threads meet
-  double last = 0;                   // cycles of that unit for a block's sums, added up and stored
-  double staged = 0;                 // bytes that a block copies
-  double registers = 0, shared = 0;  // of a thread, in number; of a block, in bytes
-  double parts = 0;  // bytes of partial results that the second kernel reads; 0: there is none
-  int stages = 2;
-};
-// Cycles, roughly.
-double cycles_of(const BlockWork& work, const CudaTarget& card);
 
 // A way to tile, without the structural knobs.
 struct BlockTiling {
@@ -30,6 +15,7 @@ struct BlockTiling {
   std::int64_t groups = 1, parts = 1, chunk = 1;
   LaneOrder lanes = LaneOrder::kPixels;
   int stages = 2;
+  std::int64_t pad = 0;
   double conflicts = 1;  // of a warp's load along pixels, in accesses to one bank
   double cycles = 0;
 };
@@ -42,6 +28,7 @@ class BlockModel {
   BlockTiling tiling_of(std::span<const std::int64_t> values) const;
   double conflicts_of(const BlockTiling& t) const;
   double staged_bytes(const BlockTiling& t) const;  // of a chunk
+  CardWork work_of(const BlockTiling& t) const;
   double cycles_of(const BlockTiling& t) const;
   double taps() const { return taps_; }
   std::int64_t terms() const { return terms_; }
@@ -51,9 +38,9 @@ class BlockModel {
   double extent_of(const BlockTiling& t, const ir::Affine& row, bool of_thread) const;
   double elements(const BlockTiling& t, const ir::Read* read, bool of_thread) const;
   double copies(const BlockTiling& t, double threads) const;
+  static double cycles_of_vector(const BlockTiling& t);
   double cycles_of_read(const BlockTiling& t) const;
   const ir::Affine* row_of(int iter) const;
-  BlockWork work_of(const BlockTiling& t) const;
 
   const BlockRule& rule_;
   const ItemStage& main_;

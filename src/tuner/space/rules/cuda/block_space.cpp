@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <bit>
 
-#include "tuner/space/rules/cuda/block_cost.h"
 #include "tuner/space/rules/cuda/block_start.h"
 #include "tuner/space/rules/shared/choices.h"
 
@@ -62,7 +61,10 @@ void list_tile_knobs(BlockRule& rule) {
 void list_sum_knobs(BlockRule& rule) {
   const ItemStage& main = rule.main;
   const std::int64_t terms = main.extent(main.axes.reduce);
-  rule.at.chunk = add_size(rule, "chunk", {1, 2, 4, 8, 16, 32, 64}, rounded_up(terms));
+  Values chunks = {1, 2, 4, 8, 16, 32, 64};
+  if (terms < chunks.back() && rounded_up(terms) != terms) chunks.push_back(terms);
+  std::ranges::sort(chunks);
+  rule.at.chunk = add_size(rule, "chunk", std::move(chunks), rounded_up(terms));
   rule.at.unroll = add_size(rule, "unroll.k", {1, 2, 4, 8}, rounded_up(terms));
   rule.at.has_groups = add_choice(rule, "sum", {"by a thread", "by groups"});
   rule.at.groups = add_under(rule, "sum.groups", {2, 4, 8, 16}, std::max<std::int64_t>(2, terms),
@@ -77,6 +79,10 @@ void list_choices(BlockRule& rule) {
   rule.at.input = add_choice(rule, "stage.input", {"shared", "cache"});
   rule.at.stages = add_choice(rule, "stages", {"1", "2", "3", "4"});
   rule.at.lanes = add_choice(rule, "lanes", {"pixels", "vectors"});
+  if (may_pad_rows(rule.main)) {
+    constexpr std::int64_t kMostPad = 4;
+    rule.at.pad = add_size(rule, "rows.pad", {0, 1, 2, 3, 4}, kMostPad);
+  }
   if (!rule.main.axes.taps.empty())
     rule.at.taps = add_choice(rule, "taps", {"loops", "last written out", "written out"});
 }
@@ -125,6 +131,8 @@ class BlockBoxFinder {
     out.near = tiles(main_.axes.vector, tile_v_);
     out.far = s_.mul(tiles(main_.pixel(0), tile_p0_), tiles(main_.pixel(1), tile_p1_));
     for (const int b : main_.axes.batch) out.far = s_.mul(out.far, s_.constant(main_.extent(b)));
+    out.beside = s_.add(s_.mul(beside(*main_.axes.weights), is_first(at.weights)),
+                        s_.mul(beside(*main_.axes.input), is_first(at.input)));
     return out;
   }
 
@@ -159,6 +167,21 @@ class BlockBoxFinder {
                                      s_.add(reach(term.iter), s_.constant(-1))));
     return extent;
   }
+  // Of an operand that is copied in vectors, where it is not packed.
+  ir::SizeId beside(const ir::Read& read) {
+    const auto& source = main_.view->tensors[static_cast<std::size_t>(read.tensor)];
+    const auto last = static_cast<int>(read.index.size()) - 1;
+    const std::int64_t lanes = lanes_of_copy(main_, read, last);
+    if (source.constant || lanes == 1) return s_.constant(0);
+    const int iter = read.index.back().terms[0].iter;
+    const auto after = [&](ir::SizeId length) {
+      const ir::SizeId whole = s_.mul(s_.ceildiv(length, s_.constant(lanes)), s_.constant(lanes));
+      return s_.add(whole, s_.mul(s_.constant(-1), length));
+    };
+    const ir::SizeId all = s_.constant(main_.extent(iter));
+    if (iter != main_.axes.reduce) return after(reach(iter));
+    return s_.add(after(reach(iter)), after(s_.ceildiv(all, parts_)));
+  }
   // Rows are whole vectors; those along `axis` have gaps where they are not as they lie.
   ir::SizeId bytes_of(const ir::Read* read, int axis) {
     const auto& source = main_.view->tensors[static_cast<std::size_t>(read->tensor)];
@@ -171,6 +194,8 @@ class BlockBoxFinder {
         extent = s_.mul(s_.ceildiv(extent, vector), vector);
       }
       if (along && !last) extent = s_.add(extent, s_.constant(kElement));
+      if (last && read == main_.axes.input && rule_.at.pad >= 0)
+        extent = s_.add(extent, knob(rule_.at.pad));
       bytes = s_.mul(bytes, extent);
     }
     return bytes;
@@ -207,6 +232,7 @@ void limit_blocks(const BlockRule& rule, Flavour flavour, Derived& derived) {
   if (wide) return;
   demand("a chunk and its parts are more than the sum has", boxes.terms,
          rounded_up(rule.main.extent(rule.main.axes.reduce)));
+  demand("copies are no whole vectors", boxes.beside, 0);
   const ir::SizeId warps = s.ceildiv(boxes.threads, s.constant(kWarp));
   demand("threads are no whole warps",
          s.add(s.mul(warps, s.constant(kWarp)), s.mul(boxes.threads, s.constant(-1))), 0);
@@ -226,6 +252,7 @@ BlockSizes block_sizes(const BlockRule& rule, std::span<const std::int64_t> valu
   out.of_v = size(at.of_v), out.of_p0 = size(at.of_p0), out.of_p1 = size(at.of_p1);
   out.chunk = size(at.chunk), out.unroll = size(at.unroll);
   out.groups = size(at.groups), out.parts = size(at.parts);
+  out.pad = size(at.pad), out.has_pad = at.pad >= 0;
   out.has_groups = chosen(at.has_groups) != 0;
   out.has_parts = chosen(at.has_parts) != 0;
   out.weights = static_cast<Staging>(chosen(at.weights));
@@ -239,11 +266,10 @@ BlockSizes block_sizes(const BlockRule& rule, std::span<const std::int64_t> valu
 // A space of which the main stage goes on blocks.
 struct BlockProgram {
   BlockProgram(BlockRule own, OtherStages beside)
-      : rule(std::move(own)), others(std::move(beside)), model(rule) {}
+      : rule(std::move(own)), others(std::move(beside)) {}
 
   BlockRule rule;
   OtherStages others;
-  BlockModel model;
 
   Result<Sketch> build(std::span<const std::int64_t> values) const {
     return others.sketch([&](Sketch& sketch, std::set<std::string>& placed) {
@@ -277,6 +303,9 @@ constexpr Meaning kBlockMeanings[] = {
      "shared: the block copies what it needs of the operand that is read along pixels, or in "
      "windows, into shared memory; cache: threads read it where it lies"},
     {"stages", "chunks that shared memory has room for: copies run ahead by one less"},
+    {"rows.pad",
+     "elements between rows of the input in shared memory, so that threads that read several rows "
+     "at once read from different banks"},
     {"lanes", "neighbouring threads have neighbouring pixels, or neighbouring vectors"},
     {"taps", "which reductions beside the blocked one are written out"},
 };
@@ -337,9 +366,6 @@ std::optional<Derived> derive_blocks(const std::shared_ptr<const Prepared>& prep
       std::make_shared<const BlockProgram>(std::move(*rule), OtherStages(prepared, main, context));
   derived.build = [program](std::span<const std::int64_t> values) {
     return program->build(values);
-  };
-  derived.estimate = [program](std::span<const std::int64_t> values) {
-    return std::optional(program->model.cycles_of(program->model.tiling_of(values)));
   };
   return derived;
 }

@@ -17,7 +17,7 @@ namespace lathe::space {
 // Numbers of the knobs; -1: this program has no such knob.
 struct BlockKnobs {
   int v = -1, p0 = -1, p1 = -1, of_v = -1, of_p0 = -1, of_p1 = -1;
-  int chunk = -1, unroll = -1;
+  int chunk = -1, unroll = -1, pad = -1;
   int has_groups = -1, groups = -1, has_parts = -1, parts = -1;
   int weights = -1, input = -1, stages = -1, lanes = -1, taps = -1;
 };
@@ -42,6 +42,8 @@ struct BlockBoxes {
   ir::SizeId shared;          // bytes of shared memory
   ir::SizeId terms;           // of the sum that blocks and groups share, a chunk each
   ir::SizeId far, near;       // blocks along x, and along y
+  // Elements by which tiles, or parts of the sum, begin beside the vectors that copies have.
+  ir::SizeId beside;
 };
 BlockBoxes boxes_of(const BlockRule& rule, ir::Sizes& sizes);
 

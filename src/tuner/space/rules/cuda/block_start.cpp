@@ -70,9 +70,23 @@ class BlockChooser {
         for (const std::int64_t of_p1 : choices(at.of_p1)) {
           t.of_v = of_v, t.of_p0 = of_p0, t.of_p1 = of_p1;
           if (of_v * of_p0 * of_p1 > kMostThreads) continue;
-          t.conflicts = model_.conflicts_of(t);
+          pad_rows(t);
           try_splits(t);
         }
+  }
+
+  // With the fewest elements between rows for which the fewest accesses meet in a bank.
+  void pad_rows(BlockTiling& t) const {
+    t.pad = 0;
+    t.conflicts = model_.conflicts_of(t);
+    if (rule_.at.pad < 0) return;
+    BlockTiling other = t;
+    for (const std::int64_t pad : choices(rule_.at.pad)) {
+      if (t.conflicts <= 1) return;
+      other.pad = pad;
+      other.conflicts = model_.conflicts_of(other);
+      if (other.conflicts < t.conflicts) t = other;
+    }
   }
 
   void try_splits(BlockTiling t) {
@@ -123,7 +137,7 @@ class BlockChooser {
     };
     set(at.v, t.v), set(at.p0, t.p0), set(at.p1, t.p1);
     set(at.of_v, t.of_v), set(at.of_p0, t.of_p0), set(at.of_p1, t.of_p1);
-    set(at.chunk, t.chunk);
+    set(at.chunk, t.chunk), set(at.pad, t.pad);
     set(at.unroll, unrolled(t));
     set(at.has_groups, t.groups > 1 ? 1 : 0);
     if (t.groups > 1) set(at.groups, t.groups);

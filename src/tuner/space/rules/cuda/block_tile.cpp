@@ -1,6 +1,8 @@
 #include "tuner/space/rules/cuda/block_tile.h"
 
 #include <algorithm>
+#include <tuple>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -13,6 +15,16 @@ using ir::LoopKind;
 
 // Taps beyond so many are a loop.
 constexpr std::int64_t kMostTapsWritten = 16;
+constexpr int kCopyBytes = 16;
+
+// The first dimension that is read along this iterator; else the last.
+int dim_along(const ir::Read& read, int axis) {
+  const auto count = static_cast<int>(read.index.size());
+  int along = axis < 0 ? count - 1 : 0;
+  while (along + 1 < count && read.index[static_cast<std::size_t>(along)].coef_of(axis) == 0)
+    ++along;
+  return along;
+}
 
 class BlockBuilder : private CardBuilder {
  public:
@@ -42,22 +54,42 @@ class BlockBuilder : private CardBuilder {
   ir::SizeId block_of_vectors() { return times(times(sizes_.v, width()), sizes_.of_v); }
   const std::string& summing() const { return summing_.empty() ? name_ : summing_; }
 
+  using Layout = std::vector<schedule::LayoutItem>;
+  // The first vectors of all threads lie together, and so on.
+  void add_vectors(Layout& layout, int dim) {
+    layout.push_back({dim, width_});
+    layout.push_back({dim, times(sizes_.v, width())});
+    layout.push_back({dim, std::int64_t{1}});
+  }
+  // The same for loops, which go through the vectors of a thread inside.
+  static Layout in_loop_order(Layout layout) {
+    std::swap(layout[layout.size() - 3], layout[layout.size() - 2]);
+    return layout;
+  }
+
   // Constant weights lie in the order in which blocks copy them: a kernel that runs once.
   void pack_weights() {
     const ir::Read* read = of_.axes.weights;
     if (!is_constant(read) || !has_strided_weights(of_)) return;
     const int along = plain_dim(read->index, of_.axes.vector);
-    std::vector<schedule::LayoutItem> layout = {{along, block_of_vectors()}};
+    Layout layout = {{along, block_of_vectors()}};
     for (int d = 0; std::cmp_less(d, read->index.size()); ++d)
       if (d != along) layout.push_back({d, std::int64_t{1}});
-    layout.push_back({along, std::int64_t{1}});
-    packed_ = tensor(read->tensor) + ".pack";
-    step(schedule::Cache{tensor(read->tensor), packed_, "", ir::Scope::kMemory, layout, name_});
-    Names far;
-    for (std::size_t i = 0; i + 1 < layout.size(); ++i)
-      far.push_back(fmt::format("{}.d{}", packed_, i));
+    const std::size_t far_dims = layout.size();
+    add_vectors(layout, along);
+    packed_ = free_name(tensor(read->tensor) + ".pack");
+    step(schedule::Cache{tensor(read->tensor), packed_, "", ir::Scope::kMemory,
+                         in_loop_order(layout), name_});
+    step(schedule::Layout{packed_, layout});
+    Names far, near;
+    for (std::size_t i = 0; i < layout.size(); ++i)
+      (i < far_dims ? far : near).push_back(fmt::format("{}.d{}", packed_, i));
     kind(fused(far, packed_ + ".far"), LoopKind::kBlockX);
-    kind(fmt::format("{}.d{}", packed_, far.size()), LoopKind::kThreadX);
+    kind(fused(near, packed_ + ".near"), LoopKind::kThreadX);
+  }
+  // Another stage may have a copy of the same tensor.
+  std::string free_name(const std::string& name) const {
+    return nest_.find_buffer(name) < 0 ? name : name + "@" + name_;
   }
   bool is_constant(const ir::Read* read) const {
     return of_.view->tensors[static_cast<std::size_t>(read->tensor)].constant;
@@ -140,7 +172,9 @@ class BlockBuilder : private CardBuilder {
   // Adds up the parts of the block's results: all threads of the block where these were computed
   // take turns, or a kernel of its own does it.
   void add_up(const std::string& block, const std::string& at) {
-    if (!at.empty()) step(schedule::ReverseComputeAt{block, at});
+    const auto as_computed = std::pair(vector_dim_, width_);
+    if (at.empty()) store_along_last();
+    else step(schedule::ReverseComputeAt{block, at});
     Names loops = loops_of(block, at);
     const std::string parts = loops.back();
     loops.pop_back();
@@ -156,6 +190,16 @@ class BlockBuilder : private CardBuilder {
     kind(parts, LoopKind::kUnrolled);
     if (block == name_) place_maps(turn, !lane.empty());
     if (!at.empty()) kind(turn, LoopKind::kItems);
+    std::tie(vector_dim_, width_) = as_computed;
+  }
+  // In vectors of 16 bytes along the dimension in which results lie side by side, where rows begin
+  // at multiples of these.
+  void store_along_last() {
+    const auto& result = of_.view->tensors[static_cast<std::size_t>(stage_.tensor)];
+    const std::int64_t lanes = kCopyBytes / size_of(result.dtype);
+    if (stores_vectors() || result.shape.back() % lanes != 0) return;
+    vector_dim_ = static_cast<int>(dims_) - 1;
+    width_ = lanes;
   }
 
   void bind_loops() {
@@ -179,48 +223,64 @@ class BlockBuilder : private CardBuilder {
     if (staging == Staging::kCache) return;
     const bool packed = read == of_.axes.weights && !packed_.empty();
     const std::string from = packed ? packed_ : tensor(read->tensor);
-    const std::string name = tensor(read->tensor) + ".shared";
+    const std::string name = free_name(tensor(read->tensor) + ".shared");
     const auto count = static_cast<int>(read->index.size());
-    int along = axis < 0 ? count - 1 : 0;
-    while (along + 1 < count && read->index[static_cast<std::size_t>(along)].coef_of(axis) == 0)
-      ++along;
+    const int along = dim_along(*read, axis);
     const int last = packed ? along : count - 1;
     const std::int64_t lanes = copy_lanes(read, last, packed);
     const auto order = [&](int innermost) {
-      std::vector<schedule::LayoutItem> layout;
+      Layout layout;
       for (int d = 0; d < count; ++d)
         if (d != innermost) layout.push_back({d, std::int64_t{1}});
       return layout;
     };
-    std::vector<schedule::LayoutItem> copied = order(last), kept = order(along);
-    if (lanes > 1) copied.push_back({last, lanes});
-    copied.push_back({last, std::int64_t{1}});
+    Layout copied = order(last), kept = order(along);
     const bool of_vectors = axis == of_.axes.vector && last == along;
-    if (of_vectors) {  // the first vectors of all threads lie together, and so on
-      kept.push_back({along, width_});
-      kept.push_back({along, times(sizes_.v, width())});
+    const bool padded = sizes_.has_pad && read == of_.axes.input;
+    if (padded) kept.push_back({along, pitch_of(read->index.back())});
+    if (of_vectors) add_vectors(kept, along);
+    else kept.push_back({along, std::int64_t{1}});
+    if (packed) {
+      copied = in_loop_order(kept);
+    } else {
+      if (lanes > 1) copied.push_back({last, lanes});
+      copied.push_back({last, std::int64_t{1}});
     }
-    kept.push_back({along, std::int64_t{1}});
     schedule::Cache cache{from,   name,     loop(of_.axes.reduce) + ".o", ir::Scope::kGroup,
                           copied, summing()};
     cache.stages = sizes_.stages;
     step(cache);
-    if (last != along || of_vectors)
+    if (last != along || of_vectors || padded)
       step(schedule::Layout{name, kept, last != along ? kRowPad : 0});
     Names turns;
     for (std::size_t i = 0; i + (lanes > 1 ? 1 : 0) < copied.size(); ++i)
       turns.push_back(fmt::format("{}.d{}", name, i));
+    if (packed) {  // in the order in which they lie
+      std::swap(turns[turns.size() - 2], turns[turns.size() - 1]);
+      step(schedule::Reorder{turns});
+    }
     kind(fused(turns, name + ".all"), LoopKind::kItems);
     if (lanes > 1) kind(fmt::format("{}.d{}", name, copied.size() - 1), LoopKind::kVectorized);
   }
-  // Elements that one copy has: a vector where rows begin at multiples of it.
+  // Elements that one copy has.
   std::int64_t copy_lanes(const ir::Read* read, int last, bool packed) const {
-    if (packed) return width_;
-    const ir::Affine& row = read->index[static_cast<std::size_t>(last)];
-    const auto& source = of_.view->tensors[static_cast<std::size_t>(read->tensor)];
-    const std::int64_t lanes = kCopyBytes / size_of(source.dtype);
-    const bool plain = row.terms.size() == 1 && row.terms[0].coef == 1 && row.offset == 0;
-    return plain && source.shape.back() % lanes == 0 ? lanes : 1;
+    return packed ? width_ : lanes_of_copy(of_, *read, last);
+  }
+  // Of the input, a block's elements along a row, and those between rows.
+  ir::SizeId pitch_of(const ir::Affine& row) {
+    ir::SizeId length = number(1);
+    for (const ir::AffineTerm& term : row.terms) {
+      const ir::SizeId more = nest_.sizes.add(reach(term.iter), number(-1));
+      length = nest_.sizes.add(length, times(number(std::abs(term.coef)), more));
+    }
+    return nest_.sizes.add(length, sizes_.pad);
+  }
+  // Iterations of a block's tile, without its chunk.
+  ir::SizeId reach(int iter) {
+    const ir::SizeId all = number(of_.extent(iter));
+    if (iter == of_.pixel(0)) return nest_.sizes.min(times(sizes_.p0, sizes_.of_p0), all);
+    if (iter == of_.pixel(1)) return nest_.sizes.min(times(sizes_.p1, sizes_.of_p1), all);
+    return std::ranges::find(of_.axes.taps, iter) == of_.axes.taps.end() ? number(1) : all;
   }
 
   void write_out_tile() {
@@ -241,7 +301,6 @@ class BlockBuilder : private CardBuilder {
   }
 
   static constexpr std::int64_t kRowPad = 4;
-  static constexpr int kCopyBytes = 16;
 
   const BlockSizes& sizes_;
   std::string packed_, summing_;
@@ -250,6 +309,26 @@ class BlockBuilder : private CardBuilder {
 };
 
 }  // namespace
+
+std::int64_t lanes_of_copy(const ItemStage& stage, const ir::Read& read, int dim) {
+  const ir::Affine& row = read.index[static_cast<std::size_t>(dim)];
+  const auto& source = stage.view->tensors[static_cast<std::size_t>(read.tensor)];
+  const std::int64_t lanes = kCopyBytes / size_of(source.dtype);
+  const bool plain =
+      row.terms.size() == 1 && row.terms[0].coef == 1 && row.offset == 0 &&
+      std::ranges::find(stage.axes.batch, row.terms[0].iter) == stage.axes.batch.end();
+  return plain && source.shape.back() % lanes == 0 ? lanes : 1;
+}
+
+int dim_along_pixels(const ItemStage& stage) {
+  return dim_along(*stage.axes.input, stage.pixel(0));
+}
+
+bool may_pad_rows(const ItemStage& stage) {
+  const ir::Read& input = *stage.axes.input;
+  const int last = static_cast<int>(input.index.size()) - 1;
+  return dim_along_pixels(stage) == last && lanes_of_copy(stage, input, last) == 1;
+}
 
 bool is_for_blocks(const ItemStage& stage) {
   const Axes& axes = stage.axes;

@@ -34,7 +34,8 @@ struct BlockSizes {
   ir::SizeId chunk;               // terms of the blocked reduction that a thread sums a chunk
   ir::SizeId unroll;              // of these, those that are written out
   ir::SizeId groups, parts;       // that share the sum: of a block's threads, and of blocks
-  bool has_groups = false, has_parts = false;
+  ir::SizeId pad;                 // elements between rows of the input in shared memory
+  bool has_groups = false, has_parts = false, has_pad = false;
   Staging weights = Staging::kShared, input = Staging::kShared;
   int stages = 1;
   WrittenTaps taps = WrittenTaps::kAll;
@@ -47,6 +48,15 @@ bool is_for_blocks(const ItemStage& stage);
 // Of the classifications of a stage the one whose vectors are of constant weights; else the first
 // that a tile is for. None if there is none.
 std::vector<Axes> axes_of_blocks(const te::Workload& view, int stage);
+
+// Elements that one copy along this dimension has: a vector where rows begin at multiples of it,
+// and blocks need more than one element of a row.
+std::int64_t lanes_of_copy(const ItemStage& stage, const ir::Read& read, int dim);
+// The dimension of what the input is read from along which its elements lie in shared memory.
+int dim_along_pixels(const ItemStage& stage);
+// True if elements of the input are copied one by one, in the order in which they lie: then its
+// rows may have any length in shared memory.
+bool may_pad_rows(const ItemStage& stage);
 
 // Puts the stage on a grid, with the maps of its result that can follow it there, whose names are
 // added to `placed`. Throws StepRefused.

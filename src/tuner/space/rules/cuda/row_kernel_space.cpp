@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <functional>
 
-#include "tuner/space/rules/cuda/block_cost.h"
+#include "tuner/space/card_cost.h"
 #include "tuner/space/rules/cuda/card_limits.h"
 #include "tuner/space/rules/cuda/row_kernel.h"
 #include "tuner/space/rules/shared/choices.h"
@@ -192,9 +192,9 @@ void limit_rows(const RowKernelRule& rule, Flavour flavour, Derived& derived) {
   demand("a block has few threads", s.ceildiv(s.constant(fewest), threads), 1);
 }
 
-// What the model of blocks looks at.
+// What the model of a card looks at.
 double row_cycles(const RowKernelRule& rule, const RowNumbers& n) {
-  constexpr double kElementInstructions = 12, kExchangeCycles = 60, kShareCycles = 120;
+  constexpr double kElementInstructions = 12, kExchangeCycles = 20, kShareCycles = 40;
   const RowStages& of = rule.stages;
   const auto passes = static_cast<double>(
       std::ranges::count_if(of.stages, [](const RowStage& stage) { return !stage.along.empty(); }));
@@ -202,7 +202,7 @@ double row_cycles(const RowKernelRule& rule, const RowNumbers& n) {
   const double row = static_cast<double>(of.length() * of.beside() * rule.element_bytes());
   const double own = static_cast<double>(turns_of(of, n) * n.width * of.beside());
   const bool again = n.kept == KeptRow::kMemory;
-  BlockWork work;
+  CardWork work;
   work.threads = static_cast<double>(n.threads());
   const std::int64_t blocks = of.far * ((of.rows + n.rows - 1) / n.rows);
   work.blocks = static_cast<double>(blocks);
@@ -338,9 +338,6 @@ std::optional<Derived> derive_row_kernels(const std::shared_ptr<const Prepared>&
   derived.starts = RowChooser(*rule, derived).find();
   if (derived.starts.empty()) return {};
   derived.build = [rule](std::span<const std::int64_t> values) { return rule->build(values); };
-  derived.estimate = [rule](std::span<const std::int64_t> values) {
-    return std::optional(row_cycles(*rule, numbers_of(*rule, values)));
-  };
   return derived;
 }
 

@@ -5,7 +5,7 @@
 #include <map>
 #include <numeric>
 
-#include "tuner/space/rules/cuda/block_cost.h"
+#include "tuner/space/card_cost.h"
 #include "tuner/space/rules/cuda/card_limits.h"
 #include "tuner/space/rules/cuda/other_stages.h"
 #include "tuner/space/rules/cuda/window_tile.h"
@@ -175,7 +175,7 @@ void limit_windows(const WindowRule& rule, Flavour flavour, Derived& derived) {
   demand("a block has few threads", s.ceildiv(s.constant(fewest), threads), 1);
 }
 
-// What the model of blocks looks at.
+// What the model of a card looks at.
 class WindowModel {
  public:
   explicit WindowModel(const WindowRule& rule) : rule_(rule) {}
@@ -188,7 +188,7 @@ class WindowModel {
     const auto terms = static_cast<double>(rule_.terms());
     const bool shared = at.input >= 0 && value(at.input) == 1;
     const bool written = at.taps >= 0 && value(at.taps) == 2;
-    BlockWork work;
+    CardWork work;
     work.threads = value(at.of_v) * value(at.of_p) * value(at.of_b);
     const double tiles_v = tiles(rule_.axes.v, v * value(at.of_v)),
                  tiles_p = tiles(rule_.axes.p, p * value(at.of_p)),
@@ -370,10 +370,6 @@ std::optional<Derived> derive_windows(const std::shared_ptr<const Prepared>& pre
   derived.starts = WindowChooser(*rule, derived).find();
   if (derived.starts.empty()) return {};
   derived.build = [rule](std::span<const std::int64_t> values) { return rule->build(values); };
-  derived.estimate = [rule, model = std::make_shared<const WindowModel>(*rule)](
-                         std::span<const std::int64_t> values) {
-    return std::optional(model->cycles(values));
-  };
   return derived;
 }
 
