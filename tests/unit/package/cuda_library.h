@@ -65,8 +65,7 @@ inline DLDataType dl_type_of(Dtype dtype) {
   return {static_cast<std::uint8_t>(code), bits, 1};
 }
 
-// Tensors on the card, with what is sent there and fetched from it. They stay until the process
-// ends, as the double does.
+// Tensors on the card, with what is sent there and fetched from it.
 struct CardTensors {
   CardTensors(const cuda::Api& driver, const std::vector<interp::Tensor>& tensors)
       : api(driver), shapes(tensors.size()) {
@@ -87,6 +86,9 @@ struct CardTensors {
       send(i, t.values);
     }
     for (DLTensor& view : views) pointers.push_back(&view);
+  }
+  ~CardTensors() {
+    for (std::size_t i = 0; i < views.size(); ++i) api.MemFree(address(i));
   }
   CardTensors(const CardTensors&) = delete;
   CardTensors& operator=(const CardTensors&) = delete;
