@@ -2,12 +2,12 @@
 """The default programs for cards of all rows of bench_families become PTX that NVIDIA's assembler
 takes, 95 % of them without spills; those that are small enough are executed here and are right;
 none but those listed here reads memory of the card by less than 16 bytes where 16 are possible. Of
-random configurations of C1 to C12, for the first architecture, 99 % are assembled, and 95 % of
-these are without spills.
+random configurations of C1 to C12, and of a row of each other structure, for the first
+architecture, 99 % are assembled, and 95 % of these are without spills.
 
 Usage: card_rows.py BENCH-FOLDER CARD-ROWS ARCHITECTURE... [--flops N] [--each N] [--table]
   --flops N executes what has at most N operations (2e6)
-  --each N takes so many configurations of C1 to C12 (20; 500 where LATHE_TEST_LONG is set)
+  --each N takes so many configurations of each of these (20; 500 where LATHE_TEST_LONG is set)
   --table prints what is known of each program
 """
 
@@ -28,6 +28,8 @@ NARROW = {
     "fused-C5": "what is added to a result is read where groups' sums are added, one by one",
 }
 LAYERS = [f"plain-C{number}" for number in range(1, 13)]
+OTHERS = ["softmax-1536x128", "layernorm-512x1024", "max-rows-1024x1000", "vector-gpt2-up",
+          "depthwise-128x56-3x3-1", "maxpool-64x112-3-2", "gelu-128x3072"]
 
 
 def lines_of(program, architecture, rows, flops, each=0):
@@ -69,11 +71,11 @@ def configurations(program, architecture, rows, each):
     """What is wrong with random configurations; the first line of each row is its default."""
     found, errors = lines_of(program, architecture, rows, "0", each)
     if len(found) != (each + 1) * len(rows):
-        yield f"{architecture}: {len(found)} configurations of {len(rows)} layers; {errors}"
+        yield f"{architecture}: {len(found)} configurations of {len(rows)} rows; {errors}"
     assembled = [words for words in found if is_assembled(words)]
     others = [" ".join(words) for words in found if not is_assembled(words)]
     spilled = sum(words[4] != "0" for words in assembled)
-    print(f"{architecture}: {len(found)} configurations of C1 to C12, {len(assembled)} are "
+    print(f"{architecture}: {len(found)} configurations of {len(rows)} rows, {len(assembled)} are "
           f"assembled, {spilled} of them spill; PTX takes "
           f"{median([float(words[1]) for words in assembled]):.1f} ms in the median")
     if len(others) > (1 - ASSEMBLED) * len(found):
@@ -95,7 +97,7 @@ def main():
     sys.path.insert(0, arguments.bench)
     from families import ROWS
 
-    layers = {name: ROWS[name] for name in LAYERS}
+    layers = {name: ROWS[name] for name in LAYERS + OTHERS}
     if arguments.table:
         for architecture in arguments.architectures:
             for words in lines_of(arguments.program, architecture, ROWS, arguments.flops)[0]:

@@ -16,7 +16,7 @@ using Values = std::vector<std::int64_t>;
 
 constexpr std::int64_t kLanesOfWarp = 32;
 // Elements of rows in registers: beside them a thread has addresses and counters.
-constexpr std::int64_t kMostKept = 64, kMostKeptWide = 128, kBesideKept = 40;
+constexpr std::int64_t kMostKept = 56, kMostKeptWide = 128, kBesideKept = 40;
 // Of the default space.
 constexpr std::int64_t kFewestOfRows = 64;
 // Of a sum of the widest type; buffers in shared memory begin at multiples of so many.
@@ -194,7 +194,7 @@ void limit_rows(const RowKernelRule& rule, Flavour flavour, Derived& derived) {
 
 // What the model of a card looks at.
 double row_cycles(const RowKernelRule& rule, const RowNumbers& n) {
-  constexpr double kElementInstructions = 12, kExchangeCycles = 60, kShareCycles = 120;
+  constexpr double kElementInstructions = 12, kExchangeCycles = 20, kShareCycles = 40;
   const RowStages& of = rule.stages;
   const auto passes = static_cast<double>(
       std::ranges::count_if(of.stages, [](const RowStage& stage) { return !stage.along.empty(); }));
