@@ -133,9 +133,13 @@ llvm::Value* FunctionEmitter::to_memory(llvm::Value* x, Type type) {
   return type.dtype == Dtype::kBool ? b_.CreateZExt(x, m_.memory_type(type)) : x;
 }
 
+// LLVM 19 dies of some conversions of what is loaded through the cache for data that do not change,
+// by more bytes than an instruction takes.
 void FunctionEmitter::tag(llvm::Instruction* access, int buffer) {
+  constexpr std::uint64_t kMostBits = 128;
   const auto at = static_cast<std::size_t>(buffer);
-  if (llvm::isa<llvm::LoadInst>(access) && at < unchanged_.size() && unchanged_[at] != 0)
+  if (llvm::isa<llvm::LoadInst>(access) && at < unchanged_.size() && unchanged_[at] != 0 &&
+      access->getType()->getPrimitiveSizeInBits().getFixedValue() <= kMostBits)
     access->setMetadata(llvm::LLVMContext::MD_invariant_load, llvm::MDNode::get(m_.context, {}));
   access->setMetadata(llvm::LLVMContext::MD_alias_scope, m_.alias_scope[at]);
   if (m_.noalias[at]) access->setMetadata(llvm::LLVMContext::MD_noalias, m_.noalias[at]);

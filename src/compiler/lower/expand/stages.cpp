@@ -82,13 +82,14 @@ bool copies_asynchronously(const flat::Stmt& s) {
 
 }  // namespace
 
-// True if the item does nothing but copy into memory of the group.
+// True if the item does nothing but copy into memory of the group, from elsewhere.
 bool Emitter::only_copies(const ir::Item& item) const {
   return item.kind == ir::Item::Kind::kLoop &&
          std::ranges::all_of(plan_.blocks_of(item), [&](BlockId id) {
            const ir::Block& block = nest_.blocks[id];
+           const auto* read = std::get_if<ir::Read>(&block.body->value);
            return plan_.is_of_group(block.writes) && block.reduce == ir::ReduceOp::kNone &&
-                  std::holds_alternative<ir::Read>(block.body->value);
+                  read != nullptr && !plan_.is_of_group(read->tensor);
          });
 }
 
