@@ -114,7 +114,8 @@ def wrong_with(row, ours, theirs):
     if own.others / own.adds > other.others / other.adds + OTHERS:
         yield f"{own.others} instructions beside {own.adds} multiply-adds, theirs has {other}"
     if own.shared / own.adds > other.shared / other.adds:
-        yield f"{own.shared} bytes of shared memory for {own.adds} multiply-adds, theirs has {other}"
+        yield (f"{own.shared} bytes of shared memory for {own.adds} multiply-adds, "
+               f"theirs has {other}")
     blocks = [launch[1] for launch in row["launches"]]
     if ours["launches"][0]["blocks"][0] * ours["launches"][0]["blocks"][1] != (
             blocks[0][0] * blocks[0][1]):

@@ -1,4 +1,5 @@
 // Libraries for devices of OpenCL with programs written by hand, which no compiler of ours makes.
+#include "runtime/device/opencl/program.h"
 #include "unit/package/opencl_library.h"
 
 namespace lathe {
@@ -76,7 +77,9 @@ TEST_F(HandmadeLibrary, WithMoreLocalMemoryThanThereIsIsRefused) {
       "  __local float all[{}];\n  all[get_local_id(0)] = x[get_global_id(0)];\n"
       "  barrier(CLK_LOCAL_MEM_FENCE);\n  y[get_global_id(0)] = all[7 - get_local_id(0)];\n}}\n",
       device_->facts().local_bytes / 4 + 1024);
-  EXPECT_TRUE(answer(LATHE_NO_DEVICE).contains("f uses "));
+  // Some drivers, as PoCL 6, do not tell it before the kernel runs: the runner asks them, too.
+  const bool told = !opencl::Program::build(*device_, handmade(), {});
+  EXPECT_EQ(answer(told ? LATHE_NO_DEVICE : LATHE_OK).contains("f uses "), told);
 }
 
 TEST_F(HandmadeLibrary, TellsWhatTheCompilerSaid) {
