@@ -99,7 +99,7 @@ TEST(CudaSpace, RowsThroughAllTheirStages) {
   const auto configurations = static_cast<int>(asked("LATHE_RANDOM_CONFIGS", 16));
   for (const std::string& text : kRows)
     for (const Flavour flavour : kFlavours)
-      check_space(parsed(text), card(80), flavour, configurations, 11);
+      check_space(parsed(text), card_of_architecture(80), flavour, configurations, 11);
 }
 
 std::size_t kernels_of(const std::string& text, const Target& target) {
@@ -116,20 +116,20 @@ TEST(CudaSpace, RowsAreOneKernel) {
     EXPECT_EQ(kernels_of(fmt::format("X: f32[9,{0}]; E[i,j] = exp(X[i,j] - (max(k) X[i,k])); "
                                      "Y[i,j] = E[i,j] / (sum(k) E[i,k])",
                                      length),
-                         card(80)),
+                         card_of_architecture(80)),
               1U)
         << length;
   EXPECT_EQ(kernels_of("X: f32[16,768]; g: f32[768]; M[i] = (sum(k) X[i,k]) / 768; "
                        "V[i] = (sum(k) (X[i,k] - M[i]) * (X[i,k] - M[i])) / 768; "
                        "Y[i,j] = (X[i,j] - M[i]) * rsqrt(V[i] + 1e-5) * g[j]",
-                       card(90)),
+                       card_of_architecture(90)),
             1U);
   // A product, the rows, another product.
   EXPECT_EQ(kernels_of("Q: f32[4,64,32]; K: f32[4,64,32]; V: f32[4,64,32]; "
                        "S[h,i,j] = (sum(d) Q[h,i,d] * K[h,j,d]) * 0.125; "
                        "E[h,i,j] = exp(S[h,i,j] - (max(k) S[h,i,k])); "
                        "Y[h,i,d] = (sum(j) E[h,i,j] * V[h,j,d]) / (sum(k) E[h,i,k])",
-                       card(80)),
+                       card_of_architecture(80)),
             3U);
 }
 
@@ -157,9 +157,10 @@ TEST(CudaSpace, WindowsAndMaps) {
   const auto configurations = static_cast<int>(asked("LATHE_RANDOM_CONFIGS", 12));
   for (const std::string& text : kWindows)
     for (const Flavour flavour : kFlavours)
-      check_space(parsed(text), card(80), flavour, configurations, 13);
+      check_space(parsed(text), card_of_architecture(80), flavour, configurations, 13);
   for (const std::string& text : kMaps)
-    for (const Flavour flavour : kFlavours) check_space(parsed(text), card(80), flavour, 8, 15);
+    for (const Flavour flavour : kFlavours)
+      check_space(parsed(text), card_of_architecture(80), flavour, 8, 15);
 }
 
 const std::string kPermutes[] = {"X: f32[37,41]; Y[i,j] = X[j,i]", "X: f32[64,32]; Y[i,j] = X[j,i]",
