@@ -20,12 +20,14 @@ import sys
 UNSPILLED, ASSEMBLED = 0.95, 0.99
 #: Rows that read by less than 16 bytes where 16 are possible, and why.
 NARROW = {
-    "sum-all-1000000": "parts of a sum may end within a vector",
-    "sum-all-10000000": "parts of a sum may end within a vector",
-    "dot-100000": "parts of a sum may end within a vector",
+    "sum-all-1000000": "the partial results of a sum, some 200, are no whole vectors",
+    "sum-all-10000000": "the partial results of a sum, some 200, are no whole vectors",
+    "dot-100000": "the partial results of a sum, some 200, are no whole vectors",
     "fused-C2": "what is added to a result is read where groups' sums are added, one by one",
     "fused-C3": "what is added to a result is read where groups' sums are added, one by one",
+    "fused-C4": "what is added to a result is read where groups' sums are added, one by one",
     "fused-C5": "what is added to a result is read where groups' sums are added, one by one",
+    "fused-C6": "what is added to a result is read where groups' sums are added, one by one",
 }
 LAYERS = [f"plain-C{number}" for number in range(1, 13)]
 OTHERS = ["softmax-1536x128", "layernorm-512x1024", "max-rows-1024x1000", "vector-gpt2-up",

@@ -206,7 +206,9 @@ void Emitter::emit_in_turns(LoopId loop) {
   const auto plus = [&](const flat::Expr& begin) {
     return flat::binary(flat::BinaryOp::kAdd, number, begin);
   };
-  if (turns <= (leaf_.copies() ? kCopiesWrittenOut : kTurnsWrittenOut)) {
+  // What was held is released in the same turns.
+  const bool copies = leaf_.copies() || leaf_.filling() == Filling::kReleaseRest;
+  if (turns <= (copies ? kCopiesWrittenOut : kTurnsWrittenOut)) {
     for (std::int64_t t = 0; t < turns; ++t)
       emit_turn(loop, plus(flat::int_imm(t * items)), {t * items, (t + 1) * items - 1});
   } else {
