@@ -15,11 +15,8 @@ using analysis::FootprintPlan;
 using ir::LoopKind;
 using ir::Scope;
 
-constexpr int kWarp = 32, kBanks = 32;
+constexpr int kWarp = space::card::kWarp, kBanks = 32;
 constexpr double kBankBytes = 4, kSectorBytes = 32, kVectorBytes = 16;
-// Registers beside sums and operands. Instructions: around a run of a body, of a copy, of a chunk.
-constexpr double kOtherRegisters = 40;
-constexpr double kRunInstructions = 8, kCopyInstructions = 3, kChunkInstructions = 30;
 // The share of a chunk's wait that a run of a body has which loads from global memory: the first
 // cache has it.
 constexpr double kCachedWait = 0.1;
@@ -55,14 +52,8 @@ bool is_of_threads(LoopKind kind) {
 }
 bool is_of_blocks(LoopKind kind) { return kind >= LoopKind::kBlockX && kind <= LoopKind::kBlockZ; }
 
-// Products of the lengths of a block's loops, by kind.
-struct Lengths {
-  double blocks = 1, threads = 1, items = 1, others = 1;
-  double chunks = 1;  // of others, those around the loop of items
-  bool has_items = false;
-};
-Lengths lengths_of(const FootprintPlan& plan, const Footprint& f) {
-  Lengths out;
+LoopLengths lengths_of(const FootprintPlan& plan, const Footprint& f) {
+  LoopLengths out;
   for (int l = 0; l < f.loops; ++l) {
     const LoopKind kind = plan.kinds()[static_cast<std::size_t>(l)];
     if (is_of_blocks(kind)) out.blocks *= f.length[l];
@@ -175,10 +166,10 @@ CardPlan::CardPlan(const ir::Nest& nest, const CudaTarget& card) : card_(card) {
   }
 }
 
-void CardPlan::add(const BlockPlan& own, const Footprint& f, Kernel& kernel) const {
+void CardPlan::add(const BlockPlan& own, const Footprint& f, const LoopLengths& n,
+                   Kernel& kernel) const {
   space::CardWork& work = kernel.work;
   const FootprintPlan& plan = own.plan;
-  const Lengths n = lengths_of(plan, f);
   const analysis::RegisterTile tile = analysis::register_tile(plan, f);
   const double turns = std::ceil(n.items / work.threads);
   const double iterations = n.others * turns;  // of one thread
@@ -205,7 +196,7 @@ void CardPlan::add(const BlockPlan& own, const Footprint& f, Kernel& kernel) con
   }
   if (own.copies) {
     const int element = plan.slots()[0].element_bytes;
-    work.instructions += kCopyInstructions * iterations / tile.lanes;
+    work.instructions += space::card::kCopyInstructions * iterations / tile.lanes;
     work.staged += of_block * element;
     work.chunks = std::max(work.chunks, n.chunks);
     work.stages = std::max(work.stages, own.stages);
@@ -214,7 +205,8 @@ void CardPlan::add(const BlockPlan& own, const Footprint& f, Kernel& kernel) con
     return;
   }
   kernel.multiplies += iterations;
-  work.instructions += iterations * own.operations + accesses + kRunInstructions * runs;
+  work.instructions +=
+      iterations * own.operations + accesses + space::card::kRunInstructions * runs;
   if (global > 0 && own.reduces) work.chunks += kCachedWait * runs;
   if (own.writes == Scope::kGroup) {
     work.shared += of_block * plan.slots()[0].element_bytes;
@@ -224,40 +216,52 @@ void CardPlan::add(const BlockPlan& own, const Footprint& f, Kernel& kernel) con
   }
   const double operands = tile.vector_loads * tile.lanes + tile.scalar_loads;
   const double sums = tile.accumulators * tile.lanes;
-  work.registers = std::max(work.registers, sums + operands / 2 + kOtherRegisters);
+  work.registers = std::max(work.registers, sums + operands / 2 + space::card::kOtherRegisters);
 }
 
 std::vector<Kernel> CardPlan::kernels(std::span<const std::int64_t> values) const {
   std::vector<Kernel> out(adds_up_.size());
   thread_local std::vector<Footprint> footprints;
+  thread_local std::vector<LoopLengths> lengths;
   footprints.resize(std::max(footprints.size(), blocks_.size()));
+  lengths.resize(footprints.size());
   for (std::size_t b = 0; b < blocks_.size(); ++b) {
     blocks_[b].plan.evaluate(values, footprints[b]);
+    lengths[b] = lengths_of(blocks_[b].plan, footprints[b]);
     space::CardWork& work = out[blocks_[b].kernel].work;
-    const Lengths n = lengths_of(blocks_[b].plan, footprints[b]);
-    work.threads = std::max(work.threads, n.threads);
-    work.blocks = std::max(work.blocks, n.blocks);
+    work.threads = std::max(work.threads, lengths[b].threads);
+    work.blocks = std::max(work.blocks, lengths[b].blocks);
   }
   for (std::size_t b = 0; b < blocks_.size(); ++b)
-    add(blocks_[b], footprints[b], out[blocks_[b].kernel]);
-  for (Kernel& kernel : out) kernel.work.instructions += kChunkInstructions * kernel.work.chunks;
+    add(blocks_[b], footprints[b], lengths[b], out[blocks_[b].kernel]);
+  for (Kernel& kernel : out) {
+    space::CardWork& work = kernel.work;
+    work.instructions += space::card::kChunkInstructions * work.chunks;
+    kernel.cycles = space::cycles_of(work, card_);
+  }
   return out;
 }
 
-double CardPlan::cycles(std::span<const std::int64_t> values) const {
+namespace {
+
+double cycles_of_all(std::span<const Kernel> kernels) {
   double sum = space::kLaunchCycles;
-  const auto all = kernels(values);
-  for (const Kernel& kernel : all) sum += space::cycles_of(kernel.work, card_);
-  return sum +
-         space::kNextKernelCycles * static_cast<double>(std::max<std::size_t>(1, all.size()) - 1);
+  for (const Kernel& kernel : kernels) sum += kernel.cycles;
+  const std::size_t next = std::max<std::size_t>(1, kernels.size()) - 1;
+  return sum + space::kNextKernelCycles * static_cast<double>(next);
+}
+
+}  // namespace
+
+double CardPlan::cycles(std::span<const std::int64_t> values) const {
+  return cycles_of_all(kernels(values));
 }
 
 void CardPlan::columns(std::span<const std::int64_t> values, float* out) const {
   std::fill_n(out, card_width(), 0.0F);
   const auto all = kernels(values);
   if (all.empty()) return;
-  const auto cycles_of = [&](const Kernel& k) { return space::cycles_of(k.work, card_); };
-  const Kernel& most = *std::ranges::max_element(all, {}, cycles_of);
+  const Kernel& most = *std::ranges::max_element(all, {}, &Kernel::cycles);
   const space::CardWork& work = most.work;
   const space::CardWaves on = space::waves_of(work, card_);
   const double filled = work.blocks / card_.multiprocessors;
@@ -275,7 +279,7 @@ void CardPlan::columns(std::span<const std::int64_t> values, float* out) const {
   log(most.multiplies), plain(most.multiplies / std::max(1.0, work.instructions));
   log(most.global_loads), plain(most.global_sectors / std::max(1.0, most.global_loads));
   log(memory), plain(static_cast<double>(all.size()));
-  log(cycles_of(most)), log(cycles(values));
+  log(most.cycles), log(cycles_of_all(all));
 }
 
 int card_width() { return static_cast<int>(std::size(kCardNames)); }

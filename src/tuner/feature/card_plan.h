@@ -19,9 +19,17 @@
 
 namespace lathe::feature {
 
+// Products of the lengths of a block's loops, by kind.
+struct LoopLengths {
+  double blocks = 1, threads = 1, items = 1, others = 1;
+  double chunks = 1;  // of others, those around the loop of items
+  bool has_items = false;
+};
+
 // A kernel's work, and what features tell beside it.
 struct Kernel {
   space::CardWork work;
+  double cycles = 0;          // by the model of a card
   double multiplies = 0;      // iterations of all blocks that compute, of one thread
   double global_loads = 0;    // accesses of one thread to what lies in global memory
   double global_sectors = 0;  // of 32 bytes, that one warp touches by these
@@ -50,7 +58,8 @@ class CardPlan {
     // By slot: threads hand it to each other through memory of the group.
     std::vector<bool> exchanged;
   };
-  void add(const BlockPlan& own, const analysis::Footprint& f, Kernel& kernel) const;
+  void add(const BlockPlan& own, const analysis::Footprint& f, const LoopLengths& n,
+           Kernel& kernel) const;
 
   CudaTarget card_;
   std::vector<BlockPlan> blocks_;

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
-#include <mutex>
 
 #include "compiler/analysis/tile.h"
 #include "compiler/cook_toom/sums.h"
@@ -189,33 +188,6 @@ double AnalyticModel::cycles(std::span<const std::int64_t> values) const {
   // A program wakes no more threads than it has parts.
   const int used = static_cast<int>(std::min<double>(core_.threads, most_tasks));
   return total + space::start_cycles(used) + barriers * space::meet_cycles(used);
-}
-
-struct AnalyticScorer::Impl {
-  const AnalyticModel& model_of(const space::Sketch& sketch) {
-    const std::lock_guard lock(mutex);
-    return models.try_emplace(&sketch, sketch.nest, core).first->second;
-  }
-
-  const space::Space& space;
-  Core core;
-  std::mutex mutex;
-  std::map<const space::Sketch*, AnalyticModel> models;
-};
-
-AnalyticScorer::AnalyticScorer(const space::Space& space, const Core& core)
-    : impl_(new Impl{space, core, {}, {}}) {}
-AnalyticScorer::~AnalyticScorer() = default;
-
-void AnalyticScorer::score(std::span<const space::Config> configs, std::span<double> scores) {
-  LATHE_CHECK(configs.size() == scores.size());
-  std::vector<std::int64_t> knobs, sizes;
-  for (std::size_t i = 0; i < configs.size(); ++i) {
-    const space::Sketch& sketch = impl_->space.sketch(configs[i]);
-    impl_->space.knob_values(configs[i], knobs);
-    sketch.nest.sizes.evaluate(knobs, sizes);
-    scores[i] = -std::log2(impl_->model_of(sketch).cycles(sizes));
-  }
 }
 
 }  // namespace lathe::model

@@ -12,8 +12,7 @@
 #include "base/target.h"
 #include "compiler/analysis/footprint.h"
 #include "compiler/ir/nest/nest.h"
-#include "tuner/search/search.h"
-#include "tuner/space/space.h"
+#include "tuner/model/nest_scorer.h"
 
 namespace lathe::model {
 
@@ -75,17 +74,6 @@ class AnalyticModel {
   std::vector<BlockWork> parts_;  // blocks that run with the program, not in prepare()
 };
 
-// Scores a space's configurations by -log2 cycles; ready from the start. Thread-safe.
-class AnalyticScorer final : public search::Scorer {
- public:
-  AnalyticScorer(const space::Space& space, const Core& core);
-  ~AnalyticScorer() override;
-  bool ready() const override { return true; }
-  void score(std::span<const space::Config> configs, std::span<double> scores) override;
-
- private:
-  struct Impl;
-  std::unique_ptr<Impl> impl_;
-};
+using AnalyticScorer = NestScorer<AnalyticModel, Core>;
 
 }  // namespace lathe::model

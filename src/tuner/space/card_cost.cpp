@@ -15,48 +15,50 @@ constexpr double kSharedShare = 0.88;  // of its cycles in which shared memory s
 constexpr double kWaitCycles = 287, kWaitOfStage = 0.106;
 constexpr double kMeetCycles = 39;   // of a chunk, for which threads wait for each other
 constexpr double kLastCycles = 2.9;  // for each cycle of the unit that stores a block's sums
-// These programs did not depend on it: bytes that a multiprocessor gets a cycle from the second
-// cache at most, and the share of the shorter of two that is not hidden.
-constexpr double kStagedRate = 64, kOverlapped = 0.1;
-constexpr double kThreadsOfWarp = 32, kSchedulers = 4, kFewestRegisters = 32;
+// The share of the shorter of two that is not hidden. These programs depended on it as little as on
+// the rate of the second cache.
+constexpr double kOverlapped = 0.1;
+constexpr double kSchedulers = 4, kFewestRegisters = 32;
 
 // Until what does not fit into the second cache has moved.
-double memory_cycles(const CardWork& work, const CudaTarget& card) {
+double memory_cycles(const CardWork& work, const CudaTarget& target) {
   constexpr double kMegahertz = 1e6, kGigabytes = 1e9;
-  if (work.memory <= static_cast<double>(card.l2_bytes) || card.gigabytes_a_second == 0) return 0;
-  return work.memory / (card.gigabytes_a_second * kGigabytes) * card.clock_mhz * kMegahertz;
+  if (work.memory <= static_cast<double>(target.l2_bytes) || target.gigabytes_a_second == 0)
+    return 0;
+  return work.memory / (target.gigabytes_a_second * kGigabytes) * target.clock_mhz * kMegahertz;
 }
 
 }  // namespace
 
-CardWaves waves_of(const CardWork& work, const CudaTarget& card) {
+CardWaves waves_of(const CardWork& work, const CudaTarget& target) {
   CardWaves out;
   const double registers = work.threads * std::max(kFewestRegisters, work.registers);
   out.resident = std::max(
-      1.0, std::floor(std::min({card.registers / registers,
-                                static_cast<double>(card.shared_bytes) / std::max(1.0, work.shared),
-                                card.threads / work.threads, static_cast<double>(card.blocks)})));
-  const double blocks = std::ceil(work.blocks / card.multiprocessors);
+      1.0,
+      std::floor(std::min({target.registers / registers,
+                           static_cast<double>(target.shared_bytes) / std::max(1.0, work.shared),
+                           target.threads / work.threads, static_cast<double>(target.blocks)})));
+  const double blocks = std::ceil(work.blocks / target.multiprocessors);
   out.at_once = std::min(blocks, out.resident);
   out.waves = std::ceil(blocks / out.resident);
   out.done = std::max(out.at_once, std::min(blocks, out.at_once * out.waves));
-  out.a_scheduler = std::ceil(work.threads / kThreadsOfWarp) * out.at_once / kSchedulers;
+  out.a_scheduler = std::ceil(work.threads / card::kWarp) * out.at_once / kSchedulers;
   return out;
 }
 
-double cycles_of(const CardWork& work, const CudaTarget& card) {
-  const double warps = std::ceil(work.threads / kThreadsOfWarp);
-  const CardWaves on = waves_of(work, card);
+double cycles_of(const CardWork& work, const CudaTarget& target) {
+  const double warps = std::ceil(work.threads / card::kWarp);
+  const CardWaves on = waves_of(work, target);
   const double busy = kMostBusy * on.a_scheduler / (on.a_scheduler + kHalfBusy);
   const double issuing = on.done * warps * work.instructions / kSchedulers / busy;
   const double sharing = on.done * warps * work.shared_cycles / kSharedShare;
   const double computing = std::cbrt(std::pow(issuing, 3) + std::pow(sharing, 3));
   const double waiting = (kWaitCycles * std::pow(kWaitOfStage, work.stages - 1) + kMeetCycles) *
                          work.chunks * on.waves;
-  const double copying = work.staged * on.done / kStagedRate;
+  const double copying = work.staged * on.done / card::kStagedRate;
   const double time = std::max(computing, copying) + kOverlapped * std::min(computing, copying) +
                       waiting + on.done * work.last * kLastCycles;
-  return std::max(time, memory_cycles(work, card));
+  return std::max(time, memory_cycles(work, target));
 }
 
 }  // namespace lathe::space

@@ -37,4 +37,17 @@ double cycles_of(const CardWork& work, const CudaTarget& card);
 // kernel takes that follows another one.
 inline constexpr double kLaunchCycles = 2510, kNextKernelCycles = 3700;
 
+// For whoever counts.
+namespace card {
+
+// Instructions around a run of a body, of a copy, of a chunk; registers of a
+// thread beside its sums.
+inline constexpr double kRunInstructions = 8, kCopyInstructions = 3, kChunkInstructions = 30;
+inline constexpr double kOtherRegisters = 40;
+inline constexpr int kWarp = 32;
+// Bytes that a multiprocessor gets a cycle from the second cache at most.
+inline constexpr double kStagedRate = 64;
+
+}  // namespace card
+
 }  // namespace lathe::space

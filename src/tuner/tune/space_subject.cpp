@@ -2,7 +2,7 @@
 #include "base/hash.h"
 #include "compiler/te/workload.h"
 #include "tuner/feature/feature.h"
-#include "tuner/model/card_scorer.h"
+#include "tuner/model/prior.h"
 #include "tuner/tune/tune.h"
 
 namespace lathe::tune {

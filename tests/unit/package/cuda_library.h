@@ -17,15 +17,14 @@
 #include <string>
 #include <vector>
 
-#include "api/artifact.h"
 #include "api/targets.h"
 #include "api/workload.h"
 #include "base/file.h"
-#include "oracle/te_eval.h"
 #include "runtime/artifact/artifact.h"
 #include "runtime/device/cuda/api.h"
 #include "support/fake_cuda/options.h"
 #include "support/temporary_folder.h"
+#include "unit/package/written_library.h"
 
 namespace lathe {
 
@@ -134,10 +133,7 @@ struct CardTensors {
 };
 
 // A workload with its library, inputs and expected outputs.
-struct CardCase {
-  te::Workload workload;
-  std::vector<interp::Tensor> inputs, want;
-  api::ArtifactFiles files;
+struct CardCase : WrittenLibrary {
   std::unique_ptr<CardLibrary> library;
   std::unique_ptr<CardTensors> in, out;
 
@@ -216,18 +212,7 @@ class CudaLibrary : public ::testing::Test {
   // Writes the library, and computes what it should.
   CardCase write(const api::WorkloadRequest& request, const std::string& name,
                  const std::string& target = "cuda:sm_80") {
-    const auto made = api::make_workload(request);
-    if (!made) throw std::runtime_error(made.error().text());
-    const auto source = *api::schedule_source({.which = "default"});
-    const auto chosen = source(made->definition, *api::make_target(target, 0));
-    if (!chosen) throw std::runtime_error(chosen.error().text());
-    auto files = api::write_artifact(made->definition, *chosen,
-                                     {folder_.at(name + ".so"), name, api::Checking::kSkip});
-    if (!files) throw std::runtime_error(files.error().text());
-    CardCase c{.workload = made->definition, .files = *files};
-    Rng rng(7);
-    c.inputs = interp::random_inputs(c.workload, rng);
-    c.want = *interp::evaluate(c.workload, c.inputs);
+    CardCase c{written_library(request, folder_.at(name + ".so"), name, target)};
     return c;
   }
   // Opens it, and brings the tensors to the card.

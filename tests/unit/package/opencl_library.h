@@ -10,17 +10,16 @@
 #include <fstream>
 #include <sstream>
 
-#include "api/artifact.h"
 #include "api/targets.h"
 #include "api/workload.h"
 #include "compiler/codegen/llvm/codegen.h"
 #include "compiler/codegen/opencl/codegen.h"
 #include "compiler/codegen/package/package.h"
-#include "oracle/te_eval.h"
 #include "runtime/artifact/artifact.h"
 #include "runtime/device/opencl/api.h"
 #include "runtime/device/opencl/device.h"
 #include "support/temporary_folder.h"
+#include "unit/package/written_library.h"
 
 namespace lathe {
 
@@ -81,12 +80,9 @@ inline std::vector<double> doubles(const std::vector<float>& values) {
 }
 
 // A workload with its library, inputs and expected outputs.
-struct Case {
-  te::Workload workload;
-  std::vector<interp::Tensor> inputs, want;
+struct Case : WrittenLibrary {
   std::unique_ptr<DeviceLibrary> library;
   std::unique_ptr<HostTensors> in, out;
-  api::ArtifactFiles files;
 
   void expect_right() const {
     for (std::size_t o = 0; o < want.size(); ++o)
@@ -108,19 +104,8 @@ class OpenclLibrary : public testing::Test {
 
   Case make(const api::WorkloadRequest& request, const std::string& name,
             const std::string& target = "opencl:host") {
-    const auto made = api::make_workload(request);
-    if (!made) throw std::runtime_error(made.error().text());
-    const auto source = *api::schedule_source({.which = "default"});
-    const auto chosen = source(made->definition, *api::make_target(target, 0));
-    if (!chosen) throw std::runtime_error(chosen.error().text());
-    auto files = api::write_artifact(made->definition, *chosen,
-                                     {folder_.at(name + ".so"), name, api::Checking::kSkip});
-    if (!files) throw std::runtime_error(files.error().text());
-    Case c{.workload = made->definition, .files = *files};
-    Rng rng(7);
-    c.inputs = interp::random_inputs(c.workload, rng);
-    c.want = *interp::evaluate(c.workload, c.inputs);
-    c.library = std::make_unique<DeviceLibrary>(files->library, name);
+    Case c{written_library(request, folder_.at(name + ".so"), name, target)};
+    c.library = std::make_unique<DeviceLibrary>(c.files.library, name);
     c.in = std::make_unique<HostTensors>(c.inputs);
     c.out = std::make_unique<HostTensors>(c.want);
     c.clear();

@@ -10,7 +10,7 @@
 #include "compiler/te/parse.h"
 #include "support/check_flat.h"
 #include "support/sanitized.h"
-#include "tuner/model/card_scorer.h"
+#include "tuner/model/prior.h"
 #include "tuner/space/impl.h"
 #include "tuner/space/rules/cpu.h"
 

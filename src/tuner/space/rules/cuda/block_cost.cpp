@@ -7,11 +7,6 @@
 namespace lathe::space {
 namespace {
 
-constexpr double kThreadsOfWarp = 32;
-constexpr double kMoreRegisters = 40;
-// Instructions: of a copy, around a chunk, around a term.
-constexpr double kCopyInstructions = 3, kChunkInstructions = 30, kTermInstructions = 8;
-
 double ceil_of(double a, double b) { return std::ceil(a / b); }
 
 }  // namespace
@@ -25,32 +20,14 @@ BlockModel::BlockModel(const BlockRule& rule) : rule_(rule), main_(rule.main) {
   for (const int t : main_.axes.taps) taps_ *= static_cast<double>(main_.extent(t));
 }
 
-BlockTiling BlockModel::tiling_of(std::span<const std::int64_t> values) const {
-  const BlockKnobs& at = rule_.at;
-  const auto value = [&](int knob) {
-    return knob < 0 ? 1 : values[static_cast<std::size_t>(knob)];
-  };
-  BlockTiling t;
-  t.v = value(at.v), t.p0 = value(at.p0), t.p1 = value(at.p1);
-  t.of_v = value(at.of_v), t.of_p0 = value(at.of_p0), t.of_p1 = value(at.of_p1);
-  t.chunk = value(at.chunk);
-  if (value(at.has_groups) != 0) t.groups = value(at.groups);
-  if (value(at.has_parts) != 0) t.parts = value(at.parts);
-  t.lanes = static_cast<LaneOrder>(value(at.lanes));
-  t.stages = static_cast<int>(value(at.stages)) + 1;
-  if (at.pad >= 0) t.pad = value(at.pad);
-  t.conflicts = conflicts_of(t);
-  return t;
-}
-
 double BlockModel::cycles_of(const BlockTiling& t) const {
   const double first = kLaunchCycles + space::cycles_of(work_of(t), rule_.target);
   if (t.parts == 1) return first;
   // The sums of parts are stored, and read again.
-  constexpr double kStagedRate = 64, kElement = 4;
+  constexpr double kElement = 4;
   const double results = batch_ * static_cast<double>(extent_v_ * extent_p0_ * extent_p1_);
   const double parts = 2 * kElement * static_cast<double>(t.parts) * results;
-  return first + kNextKernelCycles + parts / (kStagedRate * rule_.target.multiprocessors);
+  return first + kNextKernelCycles + parts / (card::kStagedRate * rule_.target.multiprocessors);
 }
 
 double BlockModel::reach(const BlockTiling& t, int iter, bool of_thread) const {
@@ -98,14 +75,15 @@ CardWork BlockModel::work_of(const BlockTiling& t) const {
       ceil_of(static_cast<double>(extent_v_), static_cast<double>(t.v * rule_.width * t.of_v)) *
       ceil_of(static_cast<double>(extent_p0_), static_cast<double>(t.p0 * t.of_p0)) *
       ceil_of(static_cast<double>(extent_p1_), static_cast<double>(t.p1 * t.of_p1));
-  work.instructions = terms * (sums * taps_ + read + vectors + kTermInstructions) +
-                      chunks * (kCopyInstructions * copies(t, threads) + kChunkInstructions);
+  work.instructions =
+      terms * (sums * taps_ + read + vectors + card::kRunInstructions) +
+      chunks * (card::kCopyInstructions * copies(t, threads) + card::kChunkInstructions);
   work.shared_cycles = terms * (read * cycles_of_read(t) + cycles_of_vector(t) * vectors);
-  work.last = results / kThreadsOfWarp * (groups > 1 ? 2 * groups : 1);
+  work.last = results / card::kWarp * (groups > 1 ? 2 * groups : 1);
   work.chunks = chunks;
   work.stages = t.stages;
   work.staged = chunks * staged_bytes(t);
-  work.registers = sums + kMoreRegisters;
+  work.registers = sums + card::kOtherRegisters;
   work.shared = t.stages * staged_bytes(t) + (groups > 1 ? 4 * groups * results : 0);
   return work;
 }

@@ -2,8 +2,6 @@
 // of a search: without a nest, for very many tiles.
 #pragma once
 
-#include <span>
-
 #include "tuner/space/card_cost.h"
 #include "tuner/space/rules/cuda/block_space.h"
 
@@ -24,16 +22,14 @@ class BlockModel {
  public:
   explicit BlockModel(const BlockRule& rule);
 
-  // The rule's knobs have these values.
-  BlockTiling tiling_of(std::span<const std::int64_t> values) const;
   double conflicts_of(const BlockTiling& t) const;
   double staged_bytes(const BlockTiling& t) const;  // of a chunk
-  CardWork work_of(const BlockTiling& t) const;
   double cycles_of(const BlockTiling& t) const;
   double taps() const { return taps_; }
   std::int64_t terms() const { return terms_; }
 
  private:
+  CardWork work_of(const BlockTiling& t) const;
   double reach(const BlockTiling& t, int iter, bool of_thread) const;
   double extent_of(const BlockTiling& t, const ir::Affine& row, bool of_thread) const;
   double elements(const BlockTiling& t, const ir::Read* read, bool of_thread) const;
