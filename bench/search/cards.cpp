@@ -103,6 +103,25 @@ std::vector<float> by_model(const Sample& sample, const Target& card) {
   return {scores.begin(), scores.end()};
 }
 
+// How many configurations a thread scores by the model, and makes rows of features of, in a second.
+Status add_rates(const std::string& name, const Sample& sample, const Target& card, int rounds,
+                 std::vector<Row>& rows) {
+  const auto count = static_cast<double>(sample.configs.size());
+  std::vector<double> scores(sample.configs.size());
+  const auto prior = model::make_prior(*sample.space, card, {});
+  prior->score(sample.configs, scores);  // makes what sketches share
+  const double scoring = median_seconds(rounds, [&] { prior->score(sample.configs, scores); });
+  const feature::Extractor extractor(LATHE_TRY(feature::features_for("context", card)),
+                                     *sample.space);
+  std::vector<float> table(sample.configs.size() * static_cast<std::size_t>(extractor.width()));
+  extractor.rows(sample.configs, table, 1);
+  const double extracting =
+      median_seconds(rounds, [&] { extractor.rows(sample.configs, table, 1); });
+  rows.push_back({name, "scored by the model, one thread", count / scoring, "a second"});
+  rows.push_back({name, "rows of features, one thread", count / extracting, "a second"});
+  return {};
+}
+
 // The model of a card under trees that rank, by the rows' last column, which tells its cycles. Of
 // two programs that it tells apart by d in log2 cycles, the first is faster with the odds exp(kOdds
 // * d), on these times.
@@ -188,6 +207,7 @@ Result<std::vector<Row>> cards(const Settings& settings) {
   for (const auto& [name, sample] : samples) {
     rows.push_back({name, "judged", static_cast<double>(sample.configs.size()), "configurations"});
     rows.push_back({name, "left out", static_cast<double>(sample.left_out), "configurations"});
+    LATHE_TRY_STATUS(add_rates(name, sample, card, settings.rounds, rows));
     judge(name, "model of a card", by_model(sample, card), sample.seconds, rows);
     judge(name, "trees of the others",
           LATHE_TRY(by_trees(samples, table, name, settings.jobs, nullptr)), sample.seconds, rows);
