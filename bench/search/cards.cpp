@@ -59,9 +59,10 @@ Result<space::Config> config_of(const space::Space& space, const Json& knobs) {
 Status add_line(const std::string& line, Samples& samples) {
   const Json json = LATHE_TRY(parse_json(line));
   const auto name = LATHE_TRY(json_string(json, "workload"));
+  const Json knobs = LATHE_TRY(json_member(json, "knobs"));
   Sample& sample = samples[name];
   if (!sample.space) sample.space = LATHE_TRY(space_of(name));
-  const auto config = config_of(*sample.space, json["knobs"]);
+  const auto config = config_of(*sample.space, knobs);
   if (!config || !sample.space->valid(*config)) {
     ++sample.left_out;
     return {};
@@ -77,9 +78,17 @@ Result<Samples> read_samples(const std::string& path) {
   std::ifstream file(path, std::ios::binary);
   if (!file) return fail(ErrorKind::kIo, "there is no {}; run it where bench is", path);
   const std::string packed((std::istreambuf_iterator<char>(file)), {});
-  std::istringstream lines(LATHE_TRY(recorded::decompress(packed, kMost)));
+  auto text = recorded::decompress(packed, kMost);
+  if (!text) return fail_at(path, text.error().kind, "{}", text.error().message);
+  std::istringstream lines(std::move(*text));
   Samples samples;
-  for (std::string line; std::getline(lines, line);) LATHE_TRY_STATUS(add_line(line, samples));
+  int number = 0;
+  for (std::string line; std::getline(lines, line);) {
+    ++number;
+    if (const Status added = add_line(line, samples); !added)
+      return fail_at(fmt::format("{}:{}", path, number), added.error().kind, "{}",
+                     added.error().text());
+  }
   return samples;
 }
 
