@@ -55,6 +55,11 @@ void install_crash_handlers(int channel_fd) {
   stack.ss_sp = alternate_stack;  // a stack that overflowed cannot run a handler
   stack.ss_size = sizeof alternate_stack;
   ::sigaltstack(&stack, nullptr);
+  renew_crash_handlers();
+}
+
+void renew_crash_handlers() {
+  if (reply_fd < 0) return;
   struct sigaction action{};
   action.sa_sigaction = on_fatal_signal;
   action.sa_flags = SA_SIGINFO | SA_ONSTACK;

@@ -6,5 +6,8 @@ namespace lathe::runner {
 
 // The answer goes to `channel_fd`.
 void install_crash_handlers(int channel_fd);
+// Call it before a candidate runs: a driver that compiles installs handlers of its own, which serve
+// one thread of several that crash together. Does nothing where none were installed.
+void renew_crash_handlers();
 
 }  // namespace lathe::runner

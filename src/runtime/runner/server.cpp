@@ -58,6 +58,11 @@ int calls_for(double call, double sample) {
   return static_cast<int>(std::clamp(std::ceil(sample / std::max(call, 1e-9)), 1.0, 1e6));
 }
 
+Status begin(Runnable& candidate, bool checked) {
+  renew_crash_handlers();
+  return candidate.begin(checked);
+}
+
 Status same_count(std::size_t got, std::size_t wanted) {
   if (got < wanted)
     return fail(ErrorKind::kDataLoss, "a request came without its {} descriptors", wanted);
@@ -158,7 +163,7 @@ Result<Server::Reply> Server::load(Message& message) {
   for (const auto& border : request.outputs) LATHE_TRY_STATUS(tensor::verify(border));
   auto candidate =
       LATHE_TRY(engine_.open(std::move(message.fds[0]), request.inputs, request.outputs, nullptr));
-  LATHE_TRY_STATUS(candidate->begin(true));
+  LATHE_TRY_STATUS(begin(*candidate, true));
   Loaded loaded;
   const Sample first = LATHE_TRY(candidate->call(1, false));
   loaded.first_seconds = first.seconds;
@@ -251,7 +256,7 @@ Result<Server::Reply> Server::visit(const Message& message) {
   if (found == candidates_.end())
     return fail(ErrorKind::kDataLoss, "candidate {} is not loaded", request.id);
   Runnable& candidate = *found->second;
-  LATHE_TRY_STATUS(candidate.begin(false));
+  LATHE_TRY_STATUS(begin(candidate, false));
   if (request.pause_seconds > 0) return encode(LATHE_TRY(visit_after_pauses(candidate, request)));
   Visited visited;
   visited.sentinel_before = engine_.sentinel();
@@ -269,7 +274,7 @@ Result<Server::Reply> Server::execute(Message& message) {
   if (!setup_) return fail(ErrorKind::kDataLoss, "a program came before its workload");
   auto candidate = LATHE_TRY(
       engine_.open(std::move(message.fds[0]), request.inputs, request.outputs, &message.fds[1]));
-  LATHE_TRY_STATUS(candidate->begin(true));
+  LATHE_TRY_STATUS(begin(*candidate, true));
   Executed executed;
   int calls = 1;
   for (int i = 0; i < std::max(1, request.repeats); ++i) {
