@@ -28,6 +28,8 @@ constexpr Named kProbes[] = {
     {"memory", memory, "peak of the tuner's, builders' and runner's memory during a run"},
     {"constants", constants, "fits the analytic model's constants to recorded spaces"},
     {"cards", cards, "how well programs for cards are ordered before any is measured"},
+    {"card-trials", card_trials, "trials that searches need among sampled programs for cards"},
+    {"card-records", card_records, "writes these samples into a database, to train models on"},
 };
 
 int usage(const std::string& wrong) {
@@ -36,7 +38,7 @@ int usage(const std::string& wrong) {
                "[--rounds N] [--lathe FILE] [--db FILE]"
                " [-- WORDS OF LATHE TUNE...]\n",
                wrong.c_str());
-  for (const auto& probe : kProbes) std::fprintf(stderr, "  %-9s %s\n", probe.name, probe.help);
+  for (const auto& probe : kProbes) std::fprintf(stderr, "  %-12s %s\n", probe.name, probe.help);
   std::fprintf(stderr,
                "or: bench_search --replay ...: trials that each search needs on recorded spaces\n");
   return 2;

@@ -54,5 +54,7 @@ Result<std::vector<Row>> tuning(const Settings& settings);
 Result<std::vector<Row>> memory(const Settings& settings);
 Result<std::vector<Row>> constants(const Settings& settings);
 Result<std::vector<Row>> cards(const Settings& settings);
+Result<std::vector<Row>> card_trials(const Settings& settings);
+Result<std::vector<Row>> card_records(const Settings& settings);
 
 }  // namespace lathe::bench

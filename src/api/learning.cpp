@@ -120,14 +120,14 @@ Result<model::GlobalModel> fitting(const std::string& path, const model::TargetC
   return std::unexpected(fits.error());
 }
 
-Result<learn::GlobalTraining> global_options(const tune::Options& options,
-                                             const model::TargetClass& target_class) {
+Result<model::GlobalOptions> global_options(const tune::Options& options,
+                                            const model::TargetClass& target_class) {
   const model::Objective objective = LATHE_TRY(needed_objective(options));
-  return learn::GlobalTraining{.model = {.features = tune::features_of(options),
-                                         .objective = objective,
-                                         .threads = options.run.jobs,
-                                         .seed = options.run.seed},
-                               .target_class = target_class};
+  return model::GlobalOptions{.features = tune::features_of(options),
+                              .objective = objective,
+                              .target_class = target_class,
+                              .threads = options.run.jobs,
+                              .seed = options.run.seed};
 }
 
 struct Beginning {
@@ -136,14 +136,25 @@ struct Beginning {
 };
 using MaybeBeginning = std::optional<Beginning>;
 
-// None if none comes for this class of targets, or for these features and this objective.
+// What a model for cards has not learned from any workload of the family is beyond it.
+bool knows_family(const model::GlobalModel& global, const std::string& workload) {
+  if (!std::holds_alternative<model::CudaClass>(global.target_class.device)) return true;
+  const auto family = [](const std::string& of) {
+    return learn::relatives_of(of, learn::Relation::kFamily);
+  };
+  return std::ranges::find(global.workloads, family(workload), family) != global.workloads.end();
+}
+
+// None if none comes for this class of targets, for these features and this objective, or for such
+// workloads.
 Result<MaybeBeginning> shipped_global(const model::TargetClass& target_class,
-                                      const tune::Options& options) {
+                                      const std::string& workload, const tune::Options& options) {
   const std::string_view bytes = shipped_model(target_class);
   if (bytes.empty()) return std::nullopt;
   auto global = LATHE_TRY(model::load_global(bytes));
   if (!model::check_fit(global, tune::features_of(options), LATHE_TRY(needed_objective(options)),
-                        target_class))
+                        target_class) ||
+      !knows_family(global, workload))
     return std::nullopt;
   return Beginning{std::move(global), true};
 }
@@ -164,7 +175,7 @@ Result<MaybeBeginning> global_model_for(const std::string& file, const std::stri
         LATHE_TRY(global_options(options, target_class))));
     if (taught) return Beginning{std::move(*taught)};
   }
-  return shipped_global(target_class, options);
+  return shipped_global(target_class, workload, options);
 }
 
 }  // namespace
@@ -186,7 +197,8 @@ Result<Judgement> judge_model(const JudgeRequest& request) {
   learn::EvaluationOptions options;
   options.seed = request.learn.options.run.seed;
   const auto training = LATHE_TRY(global_options(request.learn.options, records.target_class));
-  options.make_global = [&training] { return model::make_global(training.model); };
+  options.make_global = [&training] { return model::make_global(training); };
+  options.unrelated = request.unrelated;
   options.in_turn = request.held_out == std::vector<std::string>{"each"};
   if (!options.in_turn) options.held_out = LATHE_TRY(shapes_of(request.held_out));
   std::vector<std::string> seen;
@@ -198,12 +210,14 @@ Result<Judgement> judge_model(const JudgeRequest& request) {
   }
   const bool alone = request.held_out.empty() && options.global == nullptr;
   options.train_rows = request.train_rows.value_or(alone ? kTrainRows : 0);
+  const bool tells =
+      model::tells_cycles(tune::features_of(request.learn.options), records.target_class);
   const learn::ModelMaker make = [&](std::shared_ptr<const model::CostModel> global) {
     tune::Options over = request.learn.options;
     over.model.global = std::move(global);
-    return *tune::model_of(over);
+    return *tune::model_of(over, tells);
   };
-  LATHE_TRY(tune::model_of(request.learn.options));
+  LATHE_TRY(tune::model_of(request.learn.options, false));
   Judgement out;
   out.skipped = records.history.skipped;
   out.copies = records.history.copies;

@@ -32,6 +32,8 @@ Result<Trained> train_global_model(const LearnRequest& request, const std::strin
 struct JudgeRequest {
   LearnRequest learn;
   std::vector<std::string> held_out;  // workloads; "each" holds out every one in turn
+  // How what teaches must not be related to what is held out.
+  std::vector<learn::Relation> unrelated;
   // Empty: where workloads are held out, a global model is trained.
   std::string model_file;
   std::optional<int> train_rows;  // default: 512 where configurations are held out, else 0

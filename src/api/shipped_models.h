@@ -8,8 +8,9 @@
 
 namespace lathe::api {
 
-// A file as `lathe model train` writes it (model/global_model.h), trained on the workloads of
-// bench/pretraining.txt. Empty if none comes for this class of targets.
+// A file as `lathe model train` writes it (model/global_model.h). Those for processors were trained
+// on the workloads of bench/pretraining.txt, that for cards of sm_90 on times of generated CUDA C
+// (bench/results/card_order.md). Empty if none comes for this class of targets.
 std::string_view shipped_model(const model::TargetClass& target_class);
 
 }  // namespace lathe::api

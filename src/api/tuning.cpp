@@ -70,7 +70,7 @@ Result<Tuned> run_tuning(const TuneRequest& request, const TuneListener& listene
   // Checks the names before it starts anything.
   LATHE_TRY_STATUS(check_timed_here(request.target));
   LATHE_TRY(tune::searcher_of(request.options));
-  LATHE_TRY(tune::model_of(request.options));
+  LATHE_TRY(tune::model_of(request.options, false));
   const auto store = LATHE_TRY(store::open_sqlite(request.database));
   // Records of a key concern the workload in the key's own names.
   const te::Workload workload = te::canonical(request.task.workload);

@@ -15,6 +15,7 @@ namespace {
 struct Flags {
   api::JudgeRequest judge;
   std::string database, output;
+  std::vector<std::string> unrelated;
   int train_rows = -1;
   bool json = false;
   api::LearnRequest& learn() { return judge.learn; }
@@ -78,7 +79,8 @@ Json quality_json(const model::Quality& q, bool regression) {
                {"rank_correlation", finite(q.spearman)},
                {"recall_at_8", finite(q.top_8_recall)},
                {"peak_at_1", finite(q.top_1_peak)},
-               {"peak_at_5", finite(q.top_5_peak)}};
+               {"peak_at_4", finite(q.top_4_peak)},
+               {"peak_at_16", finite(q.top_16_peak)}};
   if (regression) json["rmse"] = finite(q.rmse);
   return json;
 }
@@ -103,14 +105,15 @@ Json judgement_json(const api::Judgement& judgement, bool regression) {
 std::string cell(double x) { return std::isfinite(x) ? fmt::format("{:6.3f}", x) : "     -"; }
 
 void print_quality(const model::Quality& q, bool regression, const std::string& what) {
-  fmt::print("{} {} {} {} {} {} {} {}\n", cell(q.pairwise_accuracy), cell(q.fast_pairwise_accuracy),
-             cell(q.spearman), cell(q.top_8_recall), cell(q.top_1_peak), cell(q.top_5_peak),
+  fmt::print("{} {} {} {} {} {} {} {} {}\n", cell(q.pairwise_accuracy),
+             cell(q.fast_pairwise_accuracy), cell(q.spearman), cell(q.top_8_recall),
+             cell(q.top_1_peak), cell(q.top_4_peak), cell(q.top_16_peak),
              regression ? cell(q.rmse) : "     -", what);
 }
 
 void print_judgement(const api::Judgement& judgement, bool regression) {
   fmt::print(
-      " pairs   fast   rank  top-8 peak@1 peak@5   rmse  judged on (trained on), workload\n");
+      " pairs   fast   rank  top-8 peak@1 peak@4 pk@16   rmse  judged on (trained on), workload\n");
   bool seen = false;
   for (std::size_t i = 0; i < judgement.judged.size(); ++i) {
     const learn::Judged& j = judgement.judged[i];
@@ -131,14 +134,31 @@ constexpr const char* kColumns =
     "  fast            the same among the fastest tenth\n"
     "  rank            rank correlation of scores and speeds; 0 is chance\n"
     "  top-8           share of the 8 fastest among the 8 best scored\n"
-    "  peak@1, peak@5  speed of the best scored, and of the fastest of the five best scored, of "
-    "the fastest of all\n"
+    "  peak@1          speed of the best scored, of the fastest of all\n"
+    "  peak@4, pk@16   speed of the fastest of the 4, and of the 16, best scored\n"
     "  rmse            error of predicted speeds, as a share of the fastest\n"
     "  judged on (trained on)  how many programs; * where the file's model was trained on the "
     "workload\n";
 
+Status choose_unrelated(Flags& flags) {
+  constexpr const char* kFlag = "--unrelated";
+  for (const std::string& name : flags.unrelated) {
+    const auto relation = learn::relation_named(name);
+    if (!relation)
+      return fail_at(kFlag, ErrorKind::kInvalidArgument, "{}", relation.error().message);
+    flags.judge.unrelated.push_back(*relation);
+  }
+  if (!flags.unrelated.empty() && (flags.judge.held_out.empty() || !flags.judge.model_file.empty()))
+    return fail_at(
+        kFlag, ErrorKind::kInvalidArgument,
+        "it says what a model must not learn from that is trained here: give --held-out, "
+        "and no --global-model");
+  return {};
+}
+
 Result<int> judge(Flags& flags) {
   choose_databases(flags);
+  LATHE_TRY_STATUS(choose_unrelated(flags));
   if (flags.train_rows >= 0) flags.judge.train_rows = flags.train_rows;
   const auto judgement = LATHE_TRY(api::judge_model(flags.judge));
   const bool regression =
@@ -171,6 +191,11 @@ Command eval_command() {
                 "workload on which a model of the others is judged; once for each, or "
                 "\"each\" for all in turn. Without it, configurations of each workload are "
                 "held out");
+            set.repeated("--unrelated", flags->unrelated, "RELATION",
+                         "with --held-out, learn from none that is related to what is judged: of "
+                         "the same operator (numbers aside), image (last two extents of the "
+                         "output), or family (sums of products, other reductions, maps); once for "
+                         "each");
             set.whole("--train-rows", flags->train_rows, 0, 10'000'000,
                       "rows of the judged workload to learn from, three quarters at most (default "
                       "512, with --held-out or --global-model 0)");

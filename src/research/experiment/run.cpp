@@ -155,9 +155,10 @@ Result<std::shared_ptr<const model::CostModel>> global_for(
   for (const recorded::Recording* source : sources)
     if (shape_of(*source) != shape_of(recording))
       LATHE_TRY_STATUS(recorded::add_rows(*source, features, rows, seed, history));
-  const learn::GlobalTraining options{
-      .model = {.features = features, .objective = *tune::objective_of(arm.options), .seed = seed},
-      .target_class = model::class_of(recording.target)};
+  const model::GlobalOptions options{.features = features,
+                                     .objective = *tune::objective_of(arm.options),
+                                     .target_class = model::class_of(recording.target),
+                                     .seed = seed};
   return LATHE_TRY(learn::train_global(history, options)).model;
 }
 

@@ -101,6 +101,10 @@ Result<Features> features_for(const std::string& name, const Target& target) {
   return features_for(LATHE_TRY(kind_named(name)), target);
 }
 
+bool tells_cycles(const Features& features) {
+  return features.kind == Kind::kContext && features.device == DeviceKind::kCuda;
+}
+
 int width(const Features& features, const space::Space& space) {
   return features.kind == Kind::kConfiguration ? space.knobs() : program_width(features);
 }

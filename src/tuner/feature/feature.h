@@ -40,6 +40,9 @@ BlockRow block_row_of(Kind kind);
 // Fails where no features describe programs for such devices. A card must be resolved.
 Result<Features> features_for(Kind kind, const Target& target);
 Result<Features> features_for(const std::string& name, const Target& target);
+// Whether a row's last column is log2 of the cycles that a model without data predicts: of context
+// features of cards (card_plan.h).
+bool tells_cycles(const Features& features);
 
 // Floats in a row: fixed for these features (for kConfiguration: for a space).
 int width(const Features& features, const space::Space& space);

@@ -42,16 +42,17 @@ class Evaluation {
   Status judge(const Shapes& held_out) {
     std::shared_ptr<const model::CostModel> global = options_.global;
     std::vector<int> others;
+    find_teachers(held_out);
     if (!held_out.empty() && global == nullptr) {
       for (int i = 0; i < history_.rows.count(); ++i)
-        if (std::ranges::count(held_out, shapes_[history_.rows.workload[i]]) == 0)
-          others.push_back(i);
+        if (teaches_[static_cast<std::size_t>(history_.rows.workload[i])]) others.push_back(i);
       std::shared_ptr<model::CostModel> trained =
           options_.make_global ? options_.make_global() : make_(nullptr);
       if (others.empty())
         return fail(ErrorKind::kNotFound,
-                    "there are no records of other workloads to learn from; run lathe tune on "
-                    "more of them");
+                    "there are no records of other{} workloads to learn from; run lathe tune on "
+                    "more of them",
+                    options_.unrelated.empty() ? "" : ", unrelated");
       LATHE_TRY_STATUS(trained->train(model::select(history_.rows, others)));
       global = std::move(trained);
     }
@@ -59,6 +60,20 @@ class Evaluation {
       if (held_out.empty() || std::ranges::count(held_out, shapes_[g]) > 0)
         LATHE_TRY_STATUS(judge_group(static_cast<int>(g), global, others.size()));
     return {};
+  }
+
+  // Groups that are not held out, nor related to one that is.
+  void find_teachers(const Shapes& held_out) {
+    std::vector<std::pair<Relation, std::string>> kept_away;
+    for (const std::string& shape : held_out)
+      for (const Relation relation : options_.unrelated)
+        kept_away.emplace_back(relation, relatives_of(shape, relation));
+    teaches_.clear();
+    for (const std::string& shape : shapes_)
+      teaches_.push_back(std::ranges::count(held_out, shape) == 0 &&
+                         std::ranges::none_of(kept_away, [&](const auto& away) {
+                           return relatives_of(shape, away.first) == away.second;
+                         }));
   }
 
   Status judge_group(int group, const std::shared_ptr<const model::CostModel>& global,
@@ -99,6 +114,7 @@ class Evaluation {
   const ModelMaker& make_;
   const EvaluationOptions& options_;
   Shapes shapes_;                          // of the groups
+  std::vector<bool> teaches_;              // whether the global model learns from the group
   std::vector<std::vector<int>> rows_of_;  // of each group
   std::vector<Judged> judged_;
 };
@@ -115,8 +131,8 @@ model::Quality mean_of(const std::vector<Judged>& judged) {
   mean.workloads = static_cast<int>(judged.size());
   for (double model::Quality::* member :
        {&model::Quality::pairwise_accuracy, &model::Quality::fast_pairwise_accuracy,
-        &model::Quality::spearman, &model::Quality::top_1_peak, &model::Quality::top_5_peak,
-        &model::Quality::top_8_recall, &model::Quality::rmse}) {
+        &model::Quality::spearman, &model::Quality::top_1_peak, &model::Quality::top_4_peak,
+        &model::Quality::top_16_peak, &model::Quality::top_8_recall, &model::Quality::rmse}) {
     double sum = 0;
     int count = 0;
     for (const Judged& j : judged)

@@ -30,6 +30,8 @@ struct EvaluationOptions {
   std::vector<std::string> held_out;
   // Holds out each shape in turn.
   bool in_turn = false;
+  // The global model learns from none that is related to what is held out in one of these ways.
+  std::vector<Relation> unrelated;
   // Makes the untrained global model; null: as the local one.
   std::function<std::unique_ptr<model::CostModel>()> make_global;
   // A global model from a file, in place of one that is trained here.

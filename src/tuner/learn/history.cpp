@@ -7,7 +7,6 @@
 #include <tuple>
 
 #include "base/hash.h"
-#include "compiler/te/parse.h"
 #include "compiler/te/workload.h"
 #include "tuner/learn/featurizer.h"
 #include "tuner/learn/spread.h"
@@ -19,24 +18,12 @@ bool contains(const std::vector<std::string>& list, const std::string& text) {
   return std::ranges::find(list, text) != list.end();
 }
 
-// Those that belong to a name, as of a type, stay.
-std::string without_numbers(const std::string& workload) {
-  std::string out;
-  bool in_name = false;
-  for (const char c : shape_of(workload)) {
-    const bool digit = c >= '0' && c <= '9';
-    in_name = (in_name && digit) || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
-    if (!digit || in_name) out += c;
-  }
-  return out;
-}
-
 class Reader {
  public:
   Reader(store::Store& store, const Selection& selection, feature::Kind kind, History& history)
       : store_(store),
         selection_(selection),
-        like_(without_numbers(selection.like)),
+        relatives_(relatives_of(selection.like, selection.relation)),
         kind_(kind),
         featurizer_(kind),
         history_(history) {}
@@ -58,7 +45,7 @@ class Reader {
     if (!s.targets.empty() && !contains(s.targets, run.target)) return false;
     if (s.cache_mode && run.cache_mode != *s.cache_mode) return false;
     if (run.workload == s.except) return false;
-    if (!s.like.empty() && without_numbers(run.workload) != like_) return false;
+    if (!s.like.empty() && relatives_of(run.workload, s.relation) != relatives_) return false;
     if (s.only.empty() && s.without.empty()) return true;
     const std::string shape = shape_of(run.workload);
     return (s.only.empty() || contains(s.only, shape)) && !contains(s.without, shape);
@@ -121,7 +108,7 @@ class Reader {
 
   store::Store& store_;
   const Selection& selection_;
-  const std::string like_;
+  const std::string relatives_;
   const feature::Kind kind_;
   Featurizer featurizer_;
   History& history_;
@@ -136,14 +123,6 @@ std::vector<std::string> each_once(const std::vector<Conditions>& groups,
 }
 
 }  // namespace
-
-std::string shape_of(const std::string& workload) {
-  auto parsed = te::parse_workload(workload);
-  if (!parsed) return workload;
-  parsed->contract = {};
-  for (te::Tensor& tensor : parsed->tensors) tensor.constant = false, tensor.range.reset();
-  return te::workload_key(*parsed);
-}
 
 std::vector<std::string> History::workloads() const {
   return each_once(groups, &Conditions::workload);

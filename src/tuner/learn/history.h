@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "tuner/learn/relation.h"
 #include "tuner/model/model.h"
 #include "tuner/store/store.h"
 
@@ -23,15 +24,12 @@ struct Selection {
   std::vector<std::string> targets;        // any of these
   std::vector<std::string> only, without;  // workloads, compared by shape_of
   std::string except;                      // not this canonical key
-  // Only keys that differ from this one in numbers alone: those of the same operator.
+  // Only those that are related to this one.
   std::string like;
+  Relation relation = Relation::kOperator;
   int rows_a_group = 0;  // at most, spread evenly over the time when they were measured; 0: all
   int rows = 0;          // at most in all, those of the latest runs first; 0: all
 };
-
-// What is left of a workload key without its contract, the ranges of its inputs and which of them
-// are constants: only what is computed. A text that is no workload is returned as it is.
-std::string shape_of(const std::string& workload);
 
 // Times compare only within one group: workload, target, cache mode, CPU and code generator.
 struct Conditions {

@@ -35,7 +35,9 @@ Result<GlobalModel> parse(std::string_view payload) {
   global.target_class = LATHE_TRY(parse_target_class(LATHE_TRY(json_string(json, "target"))));
   global.workloads = LATHE_TRY(texts(json, "workloads"));
   global.records = LATHE_TRY(json_int(json, "records"));
-  auto model = make_global({.features = global.features, .objective = global.objective});
+  auto model = make_global({.features = global.features,
+                            .objective = global.objective,
+                            .target_class = global.target_class});
   LATHE_TRY_STATUS(model->load(std::string(payload.substr(size))));
   global.model = std::move(model);
   return global;
@@ -47,6 +49,12 @@ std::string_view name_of(Objective objective) {
   return objective == Objective::kRank ? "rank" : "regression";
 }
 
+bool tells_cycles(const std::string& features, const TargetClass& target_class) {
+  const auto kind = feature::kind_named(features);
+  return kind && std::holds_alternative<CudaClass>(target_class.device) &&
+         feature::tells_cycles({.kind = *kind, .device = DeviceKind::kCuda});
+}
+
 std::unique_ptr<CostModel> make_global(const GlobalOptions& options) {
   if (options.features == "tree")
     return make_treegru(
@@ -55,7 +63,9 @@ std::unique_ptr<CostModel> make_global(const GlobalOptions& options) {
   return make_xgboost({.objective = options.objective,
                        .threads = options.threads,
                        .seed = options.seed,
-                       .block_row = kind ? feature::block_row_of(*kind) : feature::BlockRow{}});
+                       .block_row = kind ? feature::block_row_of(*kind) : feature::BlockRow{},
+                       .over_cycles = options.objective == Objective::kRank &&
+                                      tells_cycles(options.features, options.target_class)});
 }
 
 Result<std::string> save(const GlobalModel& global) {

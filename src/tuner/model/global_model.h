@@ -26,14 +26,18 @@ struct GlobalModel {
 std::string_view name_of(Objective objective);  // "rank", "regression"
 
 // Makes an untrained model for a global model of these features: for trees, TreeGRU in its context
-// form (loop variables have a meaning in their own program only); else XGBoost.
+// form (loop variables have a meaning in their own program only); else XGBoost, which begins from
+// what context features of cards tell of cycles where it ranks.
 struct GlobalOptions {
   std::string features = "context";
   Objective objective = Objective::kRank;
+  TargetClass target_class;
   int threads = 1;
   std::uint64_t seed = 0;
 };
 std::unique_ptr<CostModel> make_global(const GlobalOptions& options);
+// Whether rows of these features are such that feature::tells_cycles.
+bool tells_cycles(const std::string& features, const TargetClass& target_class);
 
 Result<std::string> save(const GlobalModel& global);
 // The error tells whether the bytes are no global model, cut short, damaged, or made for another

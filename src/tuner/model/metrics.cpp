@@ -177,14 +177,15 @@ Quality evaluate(std::span<const float> scores, std::span<const double> seconds,
     }
     q.spearman += std::isnan(rank) ? 0 : rank;
     q.top_1_peak += peak_at_k(g.scores, g.seconds, 1);
-    q.top_5_peak += peak_at_k(g.scores, g.seconds, 5);
+    q.top_4_peak += peak_at_k(g.scores, g.seconds, 4);
+    q.top_16_peak += peak_at_k(g.scores, g.seconds, 16);
     q.top_8_recall += top_k_recall(g.scores, g.seconds, 8);
     q.rmse += rmse(g.scores, g.seconds);
   }
   q.fast_pairwise_accuracy = with_fast > 0 ? q.fast_pairwise_accuracy / with_fast : kNone;
   if (q.workloads == 0) return q;
-  for (double* sum :
-       {&q.pairwise_accuracy, &q.spearman, &q.top_1_peak, &q.top_5_peak, &q.top_8_recall, &q.rmse})
+  for (double* sum : {&q.pairwise_accuracy, &q.spearman, &q.top_1_peak, &q.top_4_peak,
+                      &q.top_16_peak, &q.top_8_recall, &q.rmse})
     *sum /= q.workloads;
   return q;
 }

@@ -44,7 +44,7 @@ void normalised_throughput(std::span<const double> seconds, std::span<double> ou
 // anything. fast_pairwise_accuracy is NaN if no fastest tenth has two rows to tell apart.
 struct Quality {
   double pairwise_accuracy = 0, fast_pairwise_accuracy = 0, spearman = 0, top_1_peak = 0,
-         top_5_peak = 0, top_8_recall = 0, rmse = 0;
+         top_4_peak = 0, top_16_peak = 0, top_8_recall = 0, rmse = 0;
   int workloads = 0;
 };
 Quality evaluate(std::span<const float> scores, std::span<const double> seconds,

@@ -75,6 +75,9 @@ struct XgboostOptions {
   // over, so the model predicts from the start. Both must have the same objective, and so the same
   // unit. Such a model cannot be saved.
   std::shared_ptr<const CostModel> global;
+  // Where there is no `global`, scores begin from what the rows' last column tells: log2 of the
+  // cycles that a model of the device without data predicts (cycle_scores.h). Of kRank alone.
+  bool over_cycles = false;
 };
 std::unique_ptr<CostModel> make_xgboost(const XgboostOptions& options);
 

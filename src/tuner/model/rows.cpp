@@ -18,6 +18,8 @@ Status check(const XgboostOptions& options) {
   if (options.threads < 1) return bad("threads", options.threads, "1 or more");
   if (options.pairs_per_row < 2) return bad("pairs_per_row", options.pairs_per_row, "2 or more");
   if (!(options.noise >= 0)) return bad("noise", options.noise, "0 or more");
+  if (options.over_cycles && options.objective != Objective::kRank)
+    return bad("over_cycles", true, "false where the objective is regression");
   return {};
 }
 

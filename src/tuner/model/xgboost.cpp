@@ -5,6 +5,7 @@
 
 #include "tuner/model/booster.h"
 #include "tuner/model/container.h"
+#include "tuner/model/cycle_scores.h"
 #include "tuner/model/model.h"
 #include "tuner/model/objective.h"
 #include "tuner/model/rows.h"
@@ -16,6 +17,7 @@ namespace {
 constexpr std::string_view kind_name(const XgboostOptions& options) {
   const bool rank = options.objective == Objective::kRank;
   if (options.block_row.block > 0) return rank ? "xgb-rank-blocks" : "xgb-reg-blocks";
+  if (options.over_cycles) return "xgb-rank-cycles";
   return rank ? "xgb-rank" : "xgb-reg";
 }
 
@@ -30,7 +32,10 @@ BoosterOptions booster_options(const XgboostOptions& options) {
 
 class Xgboost final : public CostModel {
  public:
-  explicit Xgboost(const XgboostOptions& options) : options_(options) {}
+  explicit Xgboost(const XgboostOptions& options)
+      : options_(options), over_others_(options.global != nullptr) {
+    if (options_.over_cycles && !over_others_) options_.global = cycle_scores();
+  }
 
   Status train(const Rows& rows) override {
     LATHE_TRY_STATUS(check(options_));
@@ -60,7 +65,8 @@ class Xgboost final : public CostModel {
 
   Result<std::string> save() const override {
     const std::shared_lock lock(mutex_);
-    LATHE_TRY_STATUS(check_saving(forest_.trees() > 0, options_.global.get()));
+    LATHE_TRY_STATUS(
+        check_saving(forest_.trees() > 0, over_others_ ? options_.global.get() : nullptr));
     std::string payload;
     forest_.append_to(payload);
     return pack(kind_name(options_), payload);
@@ -79,6 +85,7 @@ class Xgboost final : public CostModel {
 
  private:
   XgboostOptions options_;
+  bool over_others_;  // it begins from a model that is not a part of it
   mutable std::shared_mutex mutex_;
   Forest forest_;
 };

@@ -16,7 +16,7 @@ Explorer::Explorer(const Subject& subject, model::CostModel* model, Known& known
                    const Options& options, const SearcherMaker& make_searcher, int trials)
     : model_(model),
       known_(known),
-      scorer_(subject, model, prior_of(subject, options), options.run.jobs),
+      scorer_(subject, model, options),
       searcher_(make_searcher(subject.domain(), scorer_, searcher_seed(options.run.seed, trials))) {
   scorer_.mind(known.cost, options.search.thrift);
 }

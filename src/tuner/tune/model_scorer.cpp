@@ -17,16 +17,22 @@ constexpr std::size_t kCalibrationRows = 256;
 constexpr std::uint64_t kCalibrationSeed = 1;
 constexpr std::size_t kSmallestPart = 48;  // configurations for which a thread is worth starting
 
-}  // namespace
-
+// The analytic model, where the options ask for it and the learned one does not begin from it.
 search::Scorer* prior_of(const Subject& subject, const Options& options) {
   if (options.model.name == "analytic") return subject.prior();
+  if (begins_from_cycles(options, subject.tells_cycles())) return nullptr;
   return options.model.prior && options.model.name != "none" ? subject.prior() : nullptr;
 }
 
-ModelScorer::ModelScorer(const Subject& subject, model::CostModel* model, search::Scorer* prior,
-                         int jobs)
-    : subject_(subject), model_(model), prior_(prior), jobs_(jobs) {
+}  // namespace
+
+ModelScorer::ModelScorer(const Subject& subject, model::CostModel* model, const Options& options)
+    : subject_(subject),
+      model_(model),
+      prior_(prior_of(subject, options)),
+      jobs_(options.run.jobs),
+      guesses_(options.model.global == nullptr &&
+               begins_from_cycles(options, subject.tells_cycles())) {
   if (prior_ == nullptr || !learned()) return;
   most_weight_ = prior_weight_ = kBesideGlobal;
   set_scales(sample());
@@ -41,6 +47,7 @@ std::vector<space::Config> ModelScorer::sample() const {
 
 void ModelScorer::calibrate(std::span<const search::Measured> measured, int worked) {
   if (!learned()) return;
+  guesses_ = false;
   const auto recent = measured.last(std::min<std::size_t>(measured.size(), kCalibrationRows));
   std::vector<space::Config> configs;
   for (const auto& m : recent) configs.push_back(m.config);

@@ -3,7 +3,8 @@
 // Until the learned model is trained the analytic one scores, and shares the batch with chance;
 // after that both do, in units of their spread over what was measured, the analytic one with a
 // weight that fades. A model that begins from a global one is trained from the start: before
-// anything is measured both count the same, in units of their spread over the space.
+// anything is measured both count the same, in units of their spread over the space. Where features
+// tell what the analytic model says, a model that ranks begins from that, and nothing fades.
 #pragma once
 
 #include "tuner/search/scale.h"
@@ -12,16 +13,15 @@
 
 namespace lathe::tune {
 
-// The analytic model, where the options ask for it.
-search::Scorer* prior_of(const Subject& subject, const Options& options);
-
 class ModelScorer final : public search::Scorer {
  public:
-  // `model` and `prior` may be null: without both it is never ready.
-  ModelScorer(const Subject& subject, model::CostModel* model, search::Scorer* prior, int jobs);
+  // `model` may be null. Without it and without an analytic one it is never ready.
+  ModelScorer(const Subject& subject, model::CostModel* model, const Options& options);
 
   bool ready() const override { return status_.has_value() && (learned() || prior_ != nullptr); }
-  double trust() const override { return learned() || model_ == nullptr ? 1 : kUnlearnedTrust; }
+  double trust() const override {
+    return model_ == nullptr || (learned() && !guesses_) ? 1 : kUnlearnedTrust;
+  }
   // The learned model was trained anew, on these and others; `worked` trials in all gave a time.
   void calibrate(std::span<const search::Measured> measured, int worked);
   // A trial of twice the cost has to promise `thrift` spreads of the scores more, from now on;
@@ -48,6 +48,7 @@ class ModelScorer final : public search::Scorer {
   model::CostModel* model_;
   search::Scorer* prior_;
   int jobs_;
+  bool guesses_;  // what the learned model knows rests on no measurement
   double most_weight_ = 1, prior_weight_ = 0;  // of the analytic one, at the beginning and now
   search::Scale learned_scale_, prior_scale_;
   const TrialCost* cost_ = nullptr;

@@ -50,6 +50,11 @@ model::XgboostOptions xgboost_options(const Options& options, model::Objective o
 std::unique_ptr<model::CostModel> make_rank(const Options& options) {
   return model::make_xgboost(xgboost_options(options, model::Objective::kRank));
 }
+std::unique_ptr<model::CostModel> make_over_cycles(const Options& options) {
+  auto own = xgboost_options(options, model::Objective::kRank);
+  own.over_cycles = true;
+  return model::make_xgboost(own);
+}
 std::unique_ptr<model::CostModel> make_regression(const Options& options) {
   return model::make_xgboost(xgboost_options(options, model::Objective::kRegression));
 }
@@ -154,7 +159,12 @@ Result<SearcherMaker> searcher_of(const Options& options) {
   return searcher_named(options.search.name, exploration);
 }
 
-Result<std::unique_ptr<model::CostModel>> model_of(const Options& options) {
+bool begins_from_cycles(const Options& options, bool tells_cycles) {
+  const NamedModel* model = find_model(options.model.name);
+  return tells_cycles && options.model.prior && model != nullptr && model->make == make_rank;
+}
+
+Result<std::unique_ptr<model::CostModel>> model_of(const Options& options, bool tells_cycles) {
   LATHE_TRY_STATUS(check_acquisition(options));
   const NamedModel* model = find_model(options.model.name);
   if (model == nullptr)
@@ -166,13 +176,14 @@ Result<std::unique_ptr<model::CostModel>> model_of(const Options& options) {
                 "{} does not read trees; choose other features or a treegru model",
                 options.model.name);
   if (model->make == nullptr) return nullptr;
+  const auto make = begins_from_cycles(options, tells_cycles) ? make_over_cycles : model->make;
   if (options.model.global == nullptr || std::isinf(options.model.global_trials))
-    return model->make(options);
+    return make(options);
   return model::make_fading(options.model.global, options.model.global_trials,
                             [&](std::shared_ptr<const model::CostModel> global) {
                               Options over = options;
                               over.model.global = std::move(global);
-                              return model->make(over);
+                              return make(over);
                             });
 }
 

@@ -7,7 +7,7 @@ namespace lathe::tune {
 // Algorithm 1 with nothing measured: the starts join the first batch.
 Result<space::Config> predict(const Subject& subject, const Options& options) {
   const auto make_searcher = LATHE_TRY(searcher_of(options));
-  const auto model = LATHE_TRY(model_of(options));
+  const auto model = LATHE_TRY(model_of(options, subject.tells_cycles()));
   Known nothing(subject, model != nullptr, TrialCost(false, options.run.jobs));
   Explorer explorer(subject, model.get(), nothing, options, make_searcher);
   std::vector<space::Config> candidates = subject.starts();

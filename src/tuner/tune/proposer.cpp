@@ -37,7 +37,7 @@ class ModelProposer final : public Proposer {
 
 Result<std::unique_ptr<Proposer>> Proposer::make(const Subject& subject, const Options& options) {
   const auto maker = LATHE_TRY(searcher_of(options));
-  auto model = LATHE_TRY(model_of(options));
+  auto model = LATHE_TRY(model_of(options, subject.tells_cycles()));
   return std::make_unique<ModelProposer>(subject, std::move(model), maker, options);
 }
 

@@ -12,7 +12,10 @@ class SpaceSubject final : public Subject {
  public:
   SpaceSubject(const space::Space& space, const feature::Features& features,
                std::unique_ptr<search::Scorer> prior)
-      : space_(space), extractor_(features, space), prior_(std::move(prior)) {}
+      : space_(space),
+        extractor_(features, space),
+        prior_(std::move(prior)),
+        tells_cycles_(feature::tells_cycles(features)) {}
 
   const space::Domain& domain() const override { return space_; }
   std::string workload() const override { return te::workload_key(space_.workload()); }
@@ -34,11 +37,13 @@ class SpaceSubject final : public Subject {
     extractor_.rows(configs, out, jobs);
   }
   search::Scorer* prior() const override { return prior_.get(); }
+  bool tells_cycles() const override { return tells_cycles_; }
 
  private:
   const space::Space& space_;
   feature::Extractor extractor_;           // keeps what it worked out about each sketch
   std::unique_ptr<search::Scorer> prior_;  // likewise
+  bool tells_cycles_;
 };
 
 }  // namespace
@@ -54,7 +59,7 @@ Result<Summary> tune(const space::Space& space, measure::Measurer& measurer, sto
                      const std::function<bool()>& stop) {
   const auto subject = LATHE_TRY(make_subject(space, options, target, measurer.machine()));
   const auto make_searcher = LATHE_TRY(searcher_of(options));
-  const auto model = LATHE_TRY(model_of(options));
+  const auto model = LATHE_TRY(model_of(options, subject->tells_cycles()));
   return tune(*subject, measurer, store, target, options, make_searcher, model.get(), listener,
               stop);
 }

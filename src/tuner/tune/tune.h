@@ -86,6 +86,8 @@ class Subject {
                         int jobs) const = 0;
   // Scores that need no measurement, thread-safe; null if there are none.
   virtual search::Scorer* prior() const { return nullptr; }
+  // Whether the features' last column tells the same as prior(): feature::tells_cycles.
+  virtual bool tells_cycles() const { return false; }
 };
 std::vector<std::string> known_features();
 // With the features that the model of the options sees; the machine's caches are what the analytic
@@ -102,7 +104,11 @@ using SearcherMaker = std::function<std::unique_ptr<search::Searcher>(
     const space::Domain&, search::Scorer&, std::uint64_t seed)>;
 Result<SearcherMaker> searcher_named(const std::string& name, const search::Options& options);
 Result<SearcherMaker> searcher_of(const Options& options);  // with the jobs of the run
-Result<std::unique_ptr<model::CostModel>> model_of(const Options& options);
+// `tells_cycles`: as of the subject. Then a model that ranks begins from what the features tell,
+// and learns what that leaves over.
+Result<std::unique_ptr<model::CostModel>> model_of(const Options& options, bool tells_cycles);
+// Whether the options' model begins so.
+bool begins_from_cycles(const Options& options, bool tells_cycles);
 bool learns_from_trees(const Options& options);  // its model is a TreeGRU
 // What the model of these options sees of a program: ModelOptions::features, or "tree" where it
 // learns from trees.

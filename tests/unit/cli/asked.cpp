@@ -48,8 +48,8 @@ TEST_F(Asked, HelpIsOfTheOperator) {
   refused({"tune", "matmul", "--m", "8", "--n", "8", "--k", "8", "--trans_a"}, kWrongUsage,
           "nothing here is called --trans_a, but --trans-a is");
   const std::string eval = lathe({"model", "eval", "--help"}).out;
-  for (const char* column :
-       {"pairs", "fast", "rank", "top-8", "peak@1, peak@5", "rmse", "judged on (trained on)"})
+  for (const char* column : {"pairs", "fast", "rank", "top-8", "peak@1", "peak@4, pk@16", "rmse",
+                             "judged on (trained on)"})
     EXPECT_TRUE(has(eval, std::string("\n  ") + column)) << column << eval;
 }
 

@@ -234,9 +234,7 @@ TEST_F(Histories, TooLittleForAGlobalModel) {
             "workloads, or leave out fewer");
   EXPECT_FALSE(
       *global_of_store(*store_, "", "cpu:x86-64-v4;threads=1", CacheMode::kWarm, "6/1/1", {}));
-  EXPECT_EQ(train_global(read({}, "configuration"), {.model = {.features = "configuration"}})
-                .error()
-                .kind,
+  EXPECT_EQ(train_global(read({}, "configuration"), {.features = "configuration"}).error().kind,
             ErrorKind::kInvalidArgument);
 }
 
@@ -268,6 +266,29 @@ TEST_F(Histories, JudgesHeldOutConfigurationsAndWorkloads) {
       mean_of(*in_turn).pairwise_accuracy,
       (in_turn->front().quality.pairwise_accuracy + in_turn->back().quality.pairwise_accuracy) / 2,
       1e-12);
+}
+
+TEST_F(Histories, RelativesOfWhatIsJudgedDoNotTeach) {
+  const std::string map = "X: f32[37,53]; Y[i,j] = max(X[i,j], 0)";
+  const std::string a = fill(matmul(37, 53), 60), b = fill(matmul(24, 96), 60), c = fill(map, 60);
+  const ModelMaker make = [](std::shared_ptr<const model::CostModel> global) {
+    return model::make_xgboost({.global = std::move(global)});
+  };
+  const auto teachers = [&](std::vector<Relation> unrelated) -> std::int64_t {
+    const auto judged =
+        evaluate(read(), make,
+                 {.train_rows = 0, .held_out = {shape_of(a)}, .unrelated = std::move(unrelated)});
+    return judged ? judged->front().global_trained_on : -1;
+  };
+  const auto rows = [&](const std::string& key) {
+    const History history = read({.only = {shape_of(key)}});
+    return static_cast<std::int64_t>(history.rows.count());
+  };
+  EXPECT_EQ(teachers({}), rows(b) + rows(c));
+  EXPECT_EQ(teachers({Relation::kOperator}), rows(c));
+  EXPECT_EQ(teachers({Relation::kFamily}), rows(c));
+  EXPECT_EQ(teachers({Relation::kImage}), rows(b));
+  EXPECT_EQ(teachers({Relation::kImage, Relation::kOperator}), -1) << "nobody is left";
 }
 
 TEST_F(Histories, WhatWasMeasuredTwiceIsNotJudgedByItself) {

@@ -77,7 +77,7 @@ TEST_F(TuneTest, TheModelFindsBetterProgramsThanRandom) {
 TEST_F(TuneTest, XgboostByItsNameFindsBetterProgramsThanRandom) {
   options_.run.trials = 200;
   options_.race.seconds = 0;
-  const auto model = model_of(options_);
+  const auto model = model_of(options_, subject_.tells_cycles());
   ASSERT_TRUE(model);
   const auto annealed =
       tune(subject_, measurer_, *store_, target_, options_,
@@ -102,7 +102,7 @@ TEST_F(TuneTest, EveryModelTunesAndItsRunsAreKeptApart) {
     SCOPED_TRACE(std::string(name) + " " + acquisition);
     options_.model.name = name;
     options_.model.acquisition = acquisition;
-    const auto model = model_of(options_);
+    const auto model = model_of(options_, subject_.tells_cycles());
     ASSERT_TRUE(model);
     const auto summary =
         tune(subject_, measurer_, *store_, target_, options_,
@@ -163,7 +163,7 @@ class FirstBatch : public TuneTest {
   // How many trials of a run beat the best of as many random ones.
   int better_than_chance() {
     store_ = std::move(*store::open_sqlite(folder_.at(std::to_string(++runs_))));
-    const auto model = model_of(options_);
+    const auto model = model_of(options_, subject_.tells_cycles());
     const auto summary =
         tune(subject_, measurer_, *store_, target_, options_,
              *searcher_named("annealing", options_.search.exploration), model->get(), {}, {});
@@ -195,6 +195,23 @@ TEST_F(FirstBatch, IsAlsoTheAnalyticModelsBesideAGlobalOne) {
   const auto calls = oracle.calls;
   EXPECT_LE(better_than_chance(), 6);
   EXPECT_EQ(oracle.calls, calls);
+}
+
+TEST_F(FirstBatch, IsInPartWhatFeaturesTellOfCycles) {
+  search::Oracle oracle;
+  subject_.prior_ = &oracle;
+  subject_.cycles_ = [](const Config& config) { return 1e9 * search::structured_seconds(config); };
+  const int better = better_than_chance();
+  EXPECT_GE(better, 6);
+  EXPECT_LE(better, 13) << "chance has no share of what rests on no measurement";
+  EXPECT_EQ(oracle.calls, 0) << "the same was asked twice";
+  options_.model.prior = false;
+  EXPECT_LE(better_than_chance(), 6);
+  // A model that does not rank has the analytic one beside it.
+  options_.model.prior = true;
+  options_.model.name = "xgb-reg";
+  EXPECT_GE(better_than_chance(), 6);
+  EXPECT_GT(oracle.calls, 0);
 }
 
 TEST_F(TuneTest, AWrongAnalyticModelIsOutweighedByMeasurements) {
@@ -359,17 +376,17 @@ TEST_F(TuneTest, UnknownNamesAreAnsweredWithTheKnownOnes) {
   EXPECT_EQ(searcher_named("magic", {}).error().message,
             "unknown search \"magic\"; known are annealing, genetic, random");
   options_.model.name = "magic";
-  EXPECT_EQ(model_of(options_).error().message,
+  EXPECT_EQ(model_of(options_, subject_.tells_cycles()).error().message,
             "unknown model \"magic\"; known are xgb-rank, xgb-reg, xgb-ensemble, treegru-rank, "
             "treegru-reg, treegru-vanilla-rank, treegru-vanilla-reg, analytic, none");
   options_.model.name = "none";
-  EXPECT_FALSE(model_of(options_)->get());
+  EXPECT_FALSE(model_of(options_, subject_.tells_cycles())->get());
   options_.model.acquisition = "luck";
-  EXPECT_EQ(model_of(options_).error().message,
+  EXPECT_EQ(model_of(options_, subject_.tells_cycles()).error().message,
             "unknown acquisition \"luck\"; known are mean, ei, ucb");
   options_.model.name = "xgb-rank";
   options_.model.acquisition = "ei";
-  EXPECT_EQ(model_of(options_).error().message,
+  EXPECT_EQ(model_of(options_, subject_.tells_cycles()).error().message,
             "acquisition ei needs a model that knows how unsure it is, xgb-ensemble, not xgb-rank");
   options_.model.acquisition = "mean";
   options_.search.exploration.lambda = 0.5;

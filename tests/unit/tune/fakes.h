@@ -48,17 +48,21 @@ class FakeSubject final : public Subject {
     if (!json.is_array()) return fail(ErrorKind::kInvalidArgument, "not a configuration");
     return json.get<Config>();
   }
-  int feature_width() const override { return domain_.knobs(); }
+  int feature_width() const override { return domain_.knobs() + (cycles_ ? 1 : 0); }
   void features(std::span<const Config> configs, std::span<float> out, int) const override {
     std::size_t i = 0;
-    for (const auto& config : configs)
+    for (const auto& config : configs) {
       for (const auto value : config) out[i++] = static_cast<float>(value);
+      if (cycles_) out[i++] = static_cast<float>(std::log2(cycles_(config)));
+    }
   }
 
   search::Scorer* prior() const override { return prior_; }
+  bool tells_cycles() const override { return cycles_ != nullptr; }
 
   std::string workload_ = "C[i] = A[i]";
   search::Scorer* prior_ = nullptr;
+  std::function<double(const Config&)> cycles_;  // which the last feature tells, where it is set
   std::vector<Config> other_starts_;
 
  private:

@@ -26,6 +26,14 @@ TEST_F(TuneTest, PredictsWhatTheModelScoresBest) {
   EXPECT_EQ(*predict(subject_, options_), *config) << "not the same for the same seed";
 }
 
+TEST_F(TuneTest, PredictsByWhatFeaturesTellOfCycles) {
+  subject_.cycles_ = [](const Config& config) { return 1e9 * search::structured_seconds(config); };
+  const auto config = predict(subject_, options_);
+  ASSERT_TRUE(config) << config.error().text();
+  EXPECT_LT(search::structured_seconds(*config),
+            search::structured_seconds(subject_.default_config()));
+}
+
 TEST_F(TuneTest, PredictsTheDefaultWhereTheModelFindsNothingBetter) {
   class Conservative final : public search::Scorer {
    public:
