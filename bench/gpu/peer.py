@@ -1,8 +1,9 @@
-"""PyTorch in a process of its own: peer.py SECONDS NAME...
+"""PyTorch in a process of its own: peer.py SECONDS [--eager] NAME...
 
 For each row it makes graphs of a chain of 50 calls, of each way that PyTorch has to compute it, and
-prints a line of JSON for each that is ready, then "ready". Then it times a program for each line
-"NUMBER REPEATS" that it reads, and prints the seconds of a call by the card's clock."""
+prints a line of JSON for each that is ready, then "ready"; --eager leaves Inductor out. Then it
+times a program for each line "NUMBER REPEATS" that it reads, and prints the seconds of a call by
+the card's clock."""
 
 import json
 import sys
@@ -42,7 +43,7 @@ def captured(torch, call):
     return seconds
 
 
-def ways(torch, row):
+def ways(torch, row, eager):
     """Calls by what they are; TF32 is off unless the name says so."""
     from torch.nn import functional
 
@@ -64,13 +65,14 @@ def ways(torch, row):
         for tf32 in (False, True):
             name = " ".join(word for word in (layout, "TF32" if tf32 else "f32") if word)
             yield name, lambda tf32=tf32, call=call: with_tf32(tf32, call)
-        if layout in ("", "NCHW"):
+        if layout in ("", "NCHW") and not eager:
             compiled = torch.compile(call)
             yield "Inductor", lambda compiled=compiled: with_tf32(False, compiled)
 
 
 def main():
     end = time.time() + float(sys.argv[1])
+    names = [name for name in sys.argv[2:] if name != "--eager"]
     try:
         import torch
         torch.backends.cudnn.benchmark = True
@@ -79,9 +81,9 @@ def main():
         tell(error=f"PyTorch has no card: {error}")
         return
     programs, known = [], rows()
-    for name in sys.argv[2:]:
+    for name in names:
         try:
-            for kind, call in ways(torch, known[name]):
+            for kind, call in ways(torch, known[name], "--eager" in sys.argv):
                 if time.time() > end:
                     break
                 programs.append(captured(torch, call))

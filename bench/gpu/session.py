@@ -24,6 +24,7 @@ from table import table
 HERE = pathlib.Path(__file__).resolve().parent
 TARGET = ["--target", "cuda:host"]
 MOST_BYTES = 16 << 20  # of the folder
+PROCESSES = 3  # of PyTorch, for the convolutions
 GRACE = 5  # seconds beyond its limit until a command is killed
 #: What device tests tune: awkward sizes, several kernels, sums to one number, whole numbers.
 AWKWARD = [
@@ -218,6 +219,22 @@ def sample(session, until):
     tuned(session, until, ["--search", "random", "--model", "none", "--trials", "100000"], "random")
 
 
+def predict(session, until):
+    """What models choose untried, from what the sample has of other workloads."""
+    names = rows()
+    for number, (name, row) in enumerate(names.items()):
+        left = until - time.time()
+        if left < 1:
+            session.tell(error=f"no time was left for {len(names) - number} rows")
+            return
+        if session.done(row=name, contestant="predicted"):
+            continue
+        found = session.command_json(["bench", *row.lathe, *TARGET, "--schedule", "predicted"],
+                                     left)
+        if found:
+            session.tell(row=name, contestant="predicted", median=found["seconds"])
+
+
 def tune(session, until):
     tuned(session, until, ["--trials", "100000"], "annealing")
 
@@ -225,12 +242,13 @@ def tune(session, until):
 class Peer:
     """peer.py with its programs; of none where PyTorch has no card."""
 
-    def __init__(self, session, names, until):
+    def __init__(self, session, names, until, eager=False):
         self.programs = []
         self._process = subprocess.Popen(
             [sys.executable, "-B", "-u", str(HERE / "peer.py"), str(max(1, until - time.time())),
-             *names], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=session._errors,
-            text=True, bufsize=1, start_new_session=True)
+             *(["--eager"] if eager else []), *names],
+            stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=session._errors, text=True,
+            bufsize=1, start_new_session=True)
         while (line := self._line(until + GRACE)) not in (None, "ready"):
             words = json.loads(line)
             if "number" in words:
@@ -255,33 +273,42 @@ class Peer:
 
 
 def race(session, until):
-    """Ours and PyTorch's in turns: PyTorch, ours, PyTorch; the medians of both."""
+    """Ours and PyTorch's in turns: PyTorch, ours, PyTorch; the medians of both.
+
+    cuDNN chooses anew in each process, so the convolutions are in PROCESSES of them."""
     names = list(rows())
-    peer = Peer(session, names, time.time() + 0.5 * (until - time.time()))
+    convolutions = [name for name, row in rows().items() if row.convolution]
+    peers = []
     try:
+        for process in range(PROCESSES):
+            part = 0.4 if process == 0 else 0.1
+            peers.append(Peer(session, names if process == 0 else convolutions,
+                              time.time() + part * (until - time.time()), eager=process > 0))
         for number, name in enumerate(names):
             left = until - time.time()
             if left < 2:
                 session.tell(error=f"no time was left for {len(names) - number} rows")
                 return
             each = left / (len(names) - number)
-            raced(session, peer, name, max(1.0, 0.7 * each), until)
+            raced(session, peers, name, max(1.0, 0.7 * each), until)
     finally:
-        peer.close()
+        for peer in peers:
+            peer.close()
 
 
-def raced(session, peer, name, limit, until):
-    programs = [program for program in peer.programs if program["row"] == name]
-    before = [peer.seconds(program["number"], until + GRACE) for program in programs]
+def raced(session, peers, name, limit, until):
+    programs = [(peer, program) for peer in peers for program in peer.programs
+                if program["row"] == name]
+    before = [peer.seconds(program["number"], until + GRACE) for peer, program in programs]
     words = ["race", *rows()[name].lathe, *TARGET, "--time", f"{limit:.1f}"]
     found = session.command_json(words, limit)
-    after = [peer.seconds(program["number"], until + GRACE) for program in programs]
+    after = [peer.seconds(program["number"], until + GRACE) for peer, program in programs]
     times = [racer["raced_seconds"] for racer in (found or {}).get("racers", [])
              if racer.get("raced_seconds")]
     if times:
         session.tell(row=name, contestant="lathe", median=min(times), raced=len(times),
                      disturbed=found["disturbed"])
-    for program, first, second in zip(programs, before, after):
+    for (_, program), first, second in zip(programs, before, after):
         if first and second:
             session.tell(row=name, contestant="torch", kind=program["kind"],
                          median=(first + second) / 2, least=min(first, second))
@@ -290,8 +317,8 @@ def raced(session, peer, name, limit, until):
 #: name: what does it, the share of the time that it gets, and the least seconds that are of use
 STEPS = {
     "facts": (facts, 0.02, 5), "check": (check, 0.08, 20), "probe": (probe, 0.05, 10),
-    "winners": (winners, 0.10, 30), "sample": (sample, 0.27, 60), "tune": (tune, 0.30, 120),
-    "race": (race, 0.18, 60),
+    "winners": (winners, 0.10, 30), "sample": (sample, 0.25, 60), "predict": (predict, 0.06, 40),
+    "tune": (tune, 0.28, 120), "race": (race, 0.16, 60),
 }
 
 

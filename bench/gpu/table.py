@@ -27,16 +27,22 @@ def best_of(results, row, contestants):
 def table(results):
     lines = [probe_line(r) for r in results if "probe" in r and "seconds" in r]
     rows = list(dict.fromkeys(r["row"] for r in results if "median" in r))
-    lines.append(f"{'row':24} {'lathe us':>10} {'by hand us':>10} {'peer us':>10} {'peer/ours':>9}")
-    ratios = []
+    lines.append(f"{'row':24} {'lathe us':>10} {'by hand us':>10} {'peer us':>10} {'peer/ours':>9} "
+                 f"{'predicted':>9}")
+    ratios, shares = [], []
     for row in rows:
         ours, hand = (best_of(results, row, (name,)) for name in ("lathe", "by hand"))
         peer = best_of(results, row, ("torch",))
         ratio = peer / (ours if ours == ours else hand)
         if ratio == ratio:
             ratios.append(ratio)
+        share = ours / best_of(results, row, ("predicted",))  # of the tuned speed, untried
+        if share == share:
+            shares.append(share)
         lines.append(f"{row:24} " + " ".join(f"{1e6 * t:10.2f}" for t in (ours, hand, peer))
-                     + f" {ratio:9.2f}")
+                     + f" {ratio:9.2f} {share:9.2f}")
+    lines.append(f"geometric mean of the predicted schedule's share of the tuned speed over "
+                 f"{len(shares)} rows: {mean(shares):.2f}")
     lines.append(f"geometric mean of peer/ours over {len(ratios)} rows: {mean(ratios):.2f}")
     wrong = [r for r in results if r.get("wrong")]
     errors = [r for r in results if "error" in r and "median" not in r]

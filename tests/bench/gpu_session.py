@@ -61,7 +61,8 @@ def check_whole(rehearsal):
     assert len(files) <= 8 and sum(path.stat().st_size for path in files) < 16 << 20, files
     assert any(r.get("fact") == "card" and "Fake H200" in r["text"] for r in results), results
     steps = {r["step"] for r in results}
-    assert steps == {"facts", "check", "probe", "winners", "sample", "tune", "race"}, steps
+    assert steps == {"facts", "check", "probe", "winners", "sample", "predict", "tune",
+                     "race"}, steps
     assert any(r.get("probe") == "empty node" and r["seconds"] > 0 for r in results)
     assert any(r.get("workload") and r["wrong"] == r["failed"] == 0 for r in results), results
     small = [r for r in results if r["step"] == "check"]

@@ -250,6 +250,7 @@ class FunctionEmitter {
   Value* pointer(int buffer, const flat::Expr& index);
   Value* scaled(Value* term, std::int64_t scale);
   Value* load_at(int buffer, Value* address, flat::Type type, Value* mask);
+  Value* load_of_card(int buffer, Value* address, llvm::Type* memory, llvm::Align align);
   void store_at(int buffer, Value* address, Value* x, flat::Type type, Value* mask);
   Value* gather(const flat::Node& e, const flat::Load& n, Value* mask);
   Value* load_strided(const flat::Node& e, const flat::Load& n, const flat::Ramp& place);

@@ -133,13 +133,9 @@ llvm::Value* FunctionEmitter::to_memory(llvm::Value* x, Type type) {
   return type.dtype == Dtype::kBool ? b_.CreateZExt(x, m_.memory_type(type)) : x;
 }
 
-// LLVM 19 dies of some conversions of what is loaded through the cache for data that do not change,
-// by more bytes than an instruction takes.
 void FunctionEmitter::tag(llvm::Instruction* access, int buffer) {
-  constexpr std::uint64_t kMostBits = 128;
   const auto at = static_cast<std::size_t>(buffer);
-  if (llvm::isa<llvm::LoadInst>(access) && at < unchanged_.size() && unchanged_[at] != 0 &&
-      access->getType()->getPrimitiveSizeInBits().getFixedValue() <= kMostBits)
+  if (llvm::isa<llvm::LoadInst>(access) && at < unchanged_.size() && unchanged_[at] != 0)
     access->setMetadata(llvm::LLVMContext::MD_invariant_load, llvm::MDNode::get(m_.context, {}));
   access->setMetadata(llvm::LLVMContext::MD_alias_scope, m_.alias_scope[at]);
   if (m_.noalias[at]) access->setMetadata(llvm::LLVMContext::MD_noalias, m_.noalias[at]);
@@ -153,12 +149,41 @@ llvm::Value* FunctionEmitter::scratch() {
   return scratch_;
 }
 
+// LLVM 19's NVPTX dies of some conversions of what was loaded by more bytes than an instruction
+// takes, so these are loads of 16 bytes at most.
+llvm::Value* FunctionEmitter::load_of_card(int buffer, llvm::Value* address, llvm::Type* memory,
+                                           llvm::Align align) {
+  constexpr std::uint64_t kMostBytes = 16;
+  auto* vector = llvm::dyn_cast<llvm::FixedVectorType>(memory);
+  const std::uint64_t bytes = memory->getScalarSizeInBits() / 8;
+  if (vector == nullptr || vector->getNumElements() * bytes <= kMostBytes) {
+    llvm::Instruction* access = b_.CreateAlignedLoad(memory, address, align);
+    tag(access, buffer);
+    return access;
+  }
+  const std::uint64_t lanes = vector->getNumElements(), most = kMostBytes / bytes;
+  llvm::Value* out = llvm::PoisonValue::get(memory);
+  for (std::uint64_t begin = 0; begin < lanes; begin += most) {
+    const std::uint64_t count = std::min(most, lanes - begin);
+    auto* piece =
+        llvm::FixedVectorType::get(vector->getElementType(), static_cast<unsigned>(count));
+    llvm::Value* place = b_.CreateConstGEP1_64(b_.getInt8Ty(), address, begin * bytes);
+    llvm::Instruction* access =
+        b_.CreateAlignedLoad(piece, place, llvm::commonAlignment(align, begin * bytes));
+    tag(access, buffer);
+    for (std::uint64_t lane = 0; lane < count; ++lane)
+      out = b_.CreateInsertElement(out, b_.CreateExtractElement(access, lane), begin + lane);
+  }
+  return out;
+}
+
 llvm::Value* FunctionEmitter::load_at(int buffer, llvm::Value* address, Type type,
                                       llvm::Value* mask) {
   if (mask && m_.machine.on_grid)
     return behind(mask, [&] { return load_at(buffer, address, type, nullptr); });
   llvm::Type* memory = m_.memory_type(type);
   const llvm::Align align = align_at(address, type);
+  if (m_.machine.on_grid) return from_memory(load_of_card(buffer, address, memory, align), type);
   llvm::Instruction* access = nullptr;
   if (mask && type.lanes > 1) {
     access = masked_load(memory, address, align, mask);

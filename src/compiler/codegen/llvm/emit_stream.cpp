@@ -69,7 +69,7 @@ void FunctionEmitter::stream(std::span<const Stmt> stmts) {
   std::vector<Streamed> all;
   for (const Stmt& s : stmts) {
     const Store& n = std::get<Store>(s->value);
-    all.push_back({&n, to_memory(value(n.value), n.value->type)});
+    all.push_back({&n, to_memory(whole(value(n.value), n.value->type.dtype), n.value->type)});
   }
   stream(all);
   touch({all[0].store->buffer});
