@@ -2,11 +2,13 @@
 // input a line with the name, and of the default program for cards of that architecture:
 // milliseconds of the processor from flat program to PTX; kernels; the most registers of a thread;
 // bytes of spills; loads from memory of the card in the PTX, of 16 bytes and of less; "-", or the
-// tensors that are read by less than 16 bytes where 16 are possible. With FLOPS, programs of at
+// tensors that are read by less than 16 bytes where 16 are possible; how many times as long as the
+// least it takes, by the model of a card. With FLOPS, programs of at
 // most so many operations are executed by this processor, and some elements compared: the last word
 // is "right", "left" for larger ones, or else what is wrong. With CONFIGURATIONS, as many lines of
 // random configurations of its default space follow; what is wrong with one is its whole line.
 #include <algorithm>
+#include <cmath>
 #include <cstdlib>
 #include <iostream>
 
@@ -18,6 +20,8 @@
 #include "compiler/driver/driver.h"
 #include "compiler/te/parse.h"
 #include "support/ptxas.h"
+#include "tuner/model/prior.h"
+#include "tuner/space/card_cost.h"
 
 namespace {
 
@@ -29,6 +33,28 @@ std::pair<int, int> loads(const std::string& ptx) {
   for (auto at = ptx.find("ld.global"); at != std::string::npos; at = ptx.find("ld.global", at + 1))
     (ptx.substr(at, 24).find(".v4.") != std::string::npos ? wide : narrow) += 1;
   return {wide, narrow};
+}
+
+// What multiply-adds of all processors, or the bytes of inputs and outputs, take at the least behind
+// a launch: from the second cache, or where they do not fit there from memory.
+double least_cycles(const te::Workload& workload, const CudaTarget& card) {
+  constexpr double kLanes = 128;  // multiply-adds of a multiprocessor in a cycle
+  double bytes = 0;
+  for (const te::Tensor& tensor : workload.tensors)
+    if (tensor.role == te::TensorRole::kInput || tensor.role == te::TensorRole::kOutput)
+      bytes += static_cast<double>(te::bytes_of(tensor));
+  const double cached = space::card::kStagedRate * card.multiprocessors;
+  const double stored = card.gigabytes_a_second * 1e3 / card.clock_mhz;
+  const double rate = bytes <= static_cast<double>(card.l2_bytes) ? cached : stored;
+  const double multiplying = te::flops(workload) / 2 / (kLanes * card.multiprocessors);
+  return space::kLaunchCycles + std::max(multiplying, bytes / rate);
+}
+
+double over_least(const space::Space& space, const space::Config& config, const Target& target,
+                  const te::Workload& workload) {
+  double score = 0;
+  model::make_prior(space, target, {})->score({&config, 1}, {&score, 1});
+  return std::exp2(-score) / least_cycles(workload, target.as_cuda());
 }
 
 Result<std::string> line_of(const space::Space& space, const space::Config& config,
@@ -44,8 +70,10 @@ Result<std::string> line_of(const space::Space& space, const space::Config& conf
   const auto [wide, narrow] = loads(made.image.ptx);
   const auto beside = testing::narrow_reads(made.program);
   std::string out =
-      fmt::format("{:.1f} {} {} {} {} {} {}", made.milliseconds, kernels.size(), registers, spilled,
-                  wide, narrow, beside.empty() ? "-" : fmt::format("{}", fmt::join(beside, ",")));
+      fmt::format("{:.1f} {} {} {} {} {} {} {:.2f}", made.milliseconds, kernels.size(), registers,
+                  spilled, wide, narrow,
+                  beside.empty() ? "-" : fmt::format("{}", fmt::join(beside, ",")),
+                  over_least(space, config, target, made.workload));
   if (most_flops == 0) return out;
   if (te::flops(made.workload) > most_flops) return out + " left";
   return out + " " + LATHE_TRY(testing::compared(made, target));
