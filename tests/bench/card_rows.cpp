@@ -35,8 +35,8 @@ std::pair<int, int> loads(const std::string& ptx) {
   return {wide, narrow};
 }
 
-// What multiply-adds of all processors, or the bytes of inputs and outputs, take at the least behind
-// a launch: from the second cache, or where they do not fit there from memory.
+// What multiply-adds of all processors, or the bytes of inputs and outputs, take at the least
+// behind a launch: from the second cache, or where they do not fit there from memory.
 double least_cycles(const te::Workload& workload, const CudaTarget& card) {
   constexpr double kLanes = 128;  // multiply-adds of a multiprocessor in a cycle
   double bytes = 0;
@@ -69,11 +69,10 @@ Result<std::string> line_of(const space::Space& space, const space::Config& conf
   }
   const auto [wide, narrow] = loads(made.image.ptx);
   const auto beside = testing::narrow_reads(made.program);
-  std::string out =
-      fmt::format("{:.1f} {} {} {} {} {} {} {:.2f}", made.milliseconds, kernels.size(), registers,
-                  spilled, wide, narrow,
-                  beside.empty() ? "-" : fmt::format("{}", fmt::join(beside, ",")),
-                  over_least(space, config, target, made.workload));
+  std::string out = fmt::format("{:.1f} {} {} {} {} {} {} {:.2f}", made.milliseconds,
+                                kernels.size(), registers, spilled, wide, narrow,
+                                beside.empty() ? "-" : fmt::format("{}", fmt::join(beside, ",")),
+                                over_least(space, config, target, made.workload));
   if (most_flops == 0) return out;
   if (te::flops(made.workload) > most_flops) return out + " left";
   return out + " " + LATHE_TRY(testing::compared(made, target));
