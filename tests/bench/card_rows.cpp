@@ -39,10 +39,7 @@ std::pair<int, int> loads(const std::string& ptx) {
 // behind a launch: from the second cache, or where they do not fit there from memory.
 double least_cycles(const te::Workload& workload, const CudaTarget& card) {
   constexpr double kLanes = 128;  // multiply-adds of a multiprocessor in a cycle
-  double bytes = 0;
-  for (const te::Tensor& tensor : workload.tensors)
-    if (tensor.role == te::TensorRole::kInput || tensor.role == te::TensorRole::kOutput)
-      bytes += static_cast<double>(te::bytes_of(tensor));
+  const double bytes = te::io_bytes(workload);
   const double cached = space::card::kStagedRate * card.multiprocessors;
   const double stored = card.gigabytes_a_second * 1e3 / card.clock_mhz;
   const double rate = bytes <= static_cast<double>(card.l2_bytes) ? cached : stored;
