@@ -46,6 +46,8 @@ struct Grids {
   int units = 1;             // that groups are spread over
   bool copies = false;       // it has asynchronous copies into that
   bool exchanges = false;    // the items of a warp can exchange registers
+  // Of results between kernels, at most; 0: as much as lowering allows.
+  std::int64_t scratch_bytes = 0;
 };
 
 // What a processor's programs are generated for.

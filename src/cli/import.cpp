@@ -33,13 +33,10 @@ Result<store::ImportCount> import_file(const Flags& flags) {
                      "the file cannot be read ({}); give another one, or - for standard input",
                      std::strerror(errno));
   }
-  const bool is_new = !std::filesystem::exists(flags.database, ignored);
-  auto store = LATHE_TRY(store::open_sqlite(flags.database));
+  const auto store = LATHE_TRY(store::open_sqlite(flags.database));
   auto count = store::import_lines(*store, flags.file == "-" ? std::cin : file, api::check_trial);
   if (count) return *count;
   Error error = count.error();
-  store.reset();
-  if (is_new) std::filesystem::remove(flags.database, ignored);  // it holds nothing
   // The line is wrong in the file; nothing is wrong with what was typed.
   if (error.place.starts_with("line "))
     error = {ErrorKind::kDataLoss, error.message,

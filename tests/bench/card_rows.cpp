@@ -41,7 +41,7 @@ double least_cycles(const te::Workload& workload, const CudaTarget& card) {
   constexpr double kLanes = 128;  // multiply-adds of a multiprocessor in a cycle
   const double bytes = te::io_bytes(workload);
   const double cached = space::card::kStagedRate * card.multiprocessors;
-  const double stored = card.gigabytes_a_second * 1e3 / card.clock_mhz;
+  const double stored = space::memory_rate(card);
   const double rate = bytes <= static_cast<double>(card.l2_bytes) ? cached : stored;
   const double multiplying = te::flops(workload) / 2 / (kLanes * card.multiprocessors);
   return space::kLaunchCycles + std::max(multiplying, bytes / rate);

@@ -15,8 +15,8 @@ constexpr IntMember kIntMembers[] = {
     {"registers", &CudaTarget::registers, 1 << 10, 1 << 24},
     {"threads", &CudaTarget::threads, 32, 1 << 16},
     {"blocks", &CudaTarget::blocks, 1, 1 << 16},
-    {"block_threads", &CudaTarget::block_threads, 32, 1 << 16},
-    {"thread_registers", &CudaTarget::thread_registers, 16, 1 << 12},
+    {"block_threads", &CudaTarget::block_threads, 128, 1024},
+    {"thread_registers", &CudaTarget::thread_registers, 16, 255},
     {"clock_mhz", &CudaTarget::clock_mhz, 1, 1 << 20},
     {"gigabytes_a_second", &CudaTarget::gigabytes_a_second, 1, 1 << 20}};
 
@@ -25,10 +25,11 @@ struct SizeMember {
   std::int64_t CudaTarget::* place;
   std::int64_t least, most;
 };
-constexpr SizeMember kSizeMembers[] = {{"shared_bytes", &CudaTarget::shared_bytes, 0, 1 << 30},
-                                       {"block_bytes", &CudaTarget::block_bytes, 0, 1 << 30},
-                                       {"l2_bytes", &CudaTarget::l2_bytes, 0, 1LL << 40},
-                                       {"memory_bytes", &CudaTarget::memory_bytes, 1, 1LL << 50}};
+constexpr SizeMember kSizeMembers[] = {
+    {"shared_bytes", &CudaTarget::shared_bytes, 16 << 10, 1 << 30},
+    {"block_bytes", &CudaTarget::block_bytes, 16 << 10, 1 << 20},
+    {"l2_bytes", &CudaTarget::l2_bytes, 0, 1LL << 40},
+    {"memory_bytes", &CudaTarget::memory_bytes, 64 << 20, 1LL << 50}};
 
 Status read_member(const Json& json, const auto& member, CudaTarget& card) {
   const std::int64_t value =

@@ -39,7 +39,8 @@ std::optional<Grids> CudaTarget::grids() const {
                .lanes = lanes(4),
                .units = std::max(1, multiprocessors),
                .copies = architecture >= kHasCopies,
-               .exchanges = true};
+               .exchanges = true,
+               .scratch_bytes = memory_bytes / 2};
 }
 
 Result<CudaTarget> parse_cuda_target(std::string_view text) {

@@ -7,7 +7,8 @@ namespace lathe::ops {
 
 Parameter dtype_parameter() {
   return {Parameter::Kind::kText, "dtype", "f32",
-          fmt::format("element type of the inputs: {}; sums of i8 and u8 are i32", known_dtypes())};
+          fmt::format("element type of the inputs: {}, but bool; sums of i8 and u8 are i32",
+                      known_dtypes())};
 }
 
 Parameter float_parameter() {
@@ -16,9 +17,11 @@ Parameter float_parameter() {
 
 Result<Dtype> dtype_of(const Values& values) {
   const auto dtype = dtype_from_name(values.text("dtype"));
-  if (!dtype || *dtype == Dtype::kBool)
+  if (!dtype)
     return Values::error("dtype", "'{}' is no numeric element type; known are {}",
                          values.text("dtype"), known_dtypes(values.text("dtype")));
+  if (*dtype == Dtype::kBool)
+    return Values::error("dtype", "bool is no numeric element type; name another one");
   return *dtype;
 }
 

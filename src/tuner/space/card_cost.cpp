@@ -22,13 +22,18 @@ constexpr double kSchedulers = 4, kFewestRegisters = 32;
 
 // Until what does not fit into the second cache has moved.
 double memory_cycles(const CardWork& work, const CudaTarget& target) {
-  constexpr double kMegahertz = 1e6, kGigabytes = 1e9;
-  if (work.memory <= static_cast<double>(target.l2_bytes) || target.gigabytes_a_second == 0)
-    return 0;
-  return work.memory / (target.gigabytes_a_second * kGigabytes) * target.clock_mhz * kMegahertz;
+  const double rate = memory_rate(target);
+  if (work.memory <= static_cast<double>(target.l2_bytes) || rate == 0) return 0;
+  return work.memory / rate;
 }
 
 }  // namespace
+
+double memory_rate(const CudaTarget& card) {
+  constexpr double kMegahertz = 1e6, kGigabytes = 1e9;
+  if (card.clock_mhz == 0) return 0;
+  return card.gigabytes_a_second * kGigabytes / (card.clock_mhz * kMegahertz);
+}
 
 CardWaves waves_of(const CardWork& work, const CudaTarget& target) {
   CardWaves out;

@@ -30,6 +30,8 @@ struct CardWaves {
 };
 CardWaves waves_of(const CardWork& work, const CudaTarget& card);
 
+// Bytes that memory moves in a cycle; 0: not known.
+double memory_rate(const CudaTarget& card);
 // Cycles, roughly, without the launch.
 double cycles_of(const CardWork& work, const CudaTarget& card);
 

@@ -40,8 +40,8 @@ Result<Existing> existing_of(Store& store, const Run& wanted) {
   auto claim = store.claim(run);
   if (!claim)
     return fail(ErrorKind::kIo,
-                "a tuner is at work on run {}, of which there are trials to import; import them "
-                "when it has ended; nothing was imported",
+                "another command is at work on run {}, of which there are trials to import; import "
+                "them when it has ended; nothing was imported",
                 run.id);
   existing.claim = std::move(*claim);
   LATHE_TRY_STATUS(store.each({.run = existing.run}, [&](const Record& record) {

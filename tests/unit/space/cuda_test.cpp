@@ -174,6 +174,35 @@ TEST(CudaSpace, PermutesThroughSharedMemory) {
       check_space(parsed(text), card_of_architecture(80), flavour, 12, 9);
 }
 
+// The start of an algorithm keeps to the limits of direct sums, too.
+TEST(CudaSpace, NamedAlgorithms) {
+  for (const std::string algorithm : {"cook_toom", "F2x2", "F4x4"})
+    for (const Flavour flavour : kFlavours)
+      check_space(parsed(kConvolutions[0] + "; algorithm " + algorithm), card_of_architecture(80),
+                  flavour, 6, 11);
+}
+
+// Sums of 8 bytes need twice the registers and the shared memory.
+TEST(CudaSpace, DefaultsOfLargeProductsFit) {
+  for (const int architecture : {75, 80, 90})
+    for (const char* dtype : {"f64", "i64", "f32", "f16"})
+      for (const int size : {3000, 4096, 8192, 16384}) {
+        const std::string text = fmt::format(
+            "A: {0}[{1},{1}]; B: {0}[{1},{1}]; C[i,j] = sum(k) A[i,k] * B[k,j]", dtype, size);
+        const Target card = card_of_architecture(architecture);
+        const auto space = derive_space(te::canonical(parsed(text)), card, Flavour::kDefault);
+        ASSERT_TRUE(space) << text << ": " << space.error().text();
+        for (const Config& start : (*space)->starts()) {
+          const auto& sketch = (*space)->sketch(start);
+          std::vector<std::int64_t> knobs;
+          (*space)->knob_values(start, knobs);
+          const auto flat = lower::lower(ir::SizedNest(sketch.nest, knobs), card);
+          EXPECT_TRUE(flat) << text << " " << (*space)->describe(start) << ": "
+                            << flat.error().text();
+        }
+      }
+}
+
 TEST(CudaSpace, OperatorsOfAwkwardShapes) {
   for (const ops::Operator& op : ops::operators())
     for (std::uint64_t seed = 1; seed <= asked("LATHE_RANDOM_ROUNDS", 3); ++seed) {

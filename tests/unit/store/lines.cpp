@@ -131,8 +131,8 @@ TEST_F(Lines, WaitForATunerThatIsAtWork) {
   auto claim = tuner->claim(*tuner->open_run(run));
   ASSERT_TRUE(claim);
   EXPECT_EQ(import_text(*to, text).error().text(),
-            "a tuner is at work on run 1, of which there are trials to import; import them when it "
-            "has ended; nothing was imported");
+            "another command is at work on run 1, of which there are trials to import; import "
+            "them when it has ended; nothing was imported");
   *claim = nullptr;
   EXPECT_TRUE(import_text(*to, text));
 }

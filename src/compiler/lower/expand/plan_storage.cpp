@@ -246,9 +246,13 @@ void Planner::allocate() {
       made.scope = scope;
       made.slot = area;
       area += (plan_.storage[id].size * size_of(buffer.dtype) + 63) / 64 * 64;
-      if (area > limits_.max_scratch_bytes)
-        refuse(ErrorKind::kIllegalSchedule, "the scratch memory exceeds {} bytes at {}",
-               limits_.max_scratch_bytes, buffer.name);
+      const std::int64_t most =
+          std::max(limits_.max_scratch_bytes, plan_.grids ? plan_.grids->scratch_bytes : 0);
+      if (area > most)
+        refuse(ErrorKind::kIllegalSchedule,
+               "the scratch memory exceeds {} bytes at {}; compute the expression in parts, or "
+               "less of it at a time",
+               most, buffer.name);
     };
     switch (buffer.scope) {
       case ir::Scope::kInput: made.scope = flat::Scope::kInput, made.slot = inputs++; break;

@@ -20,7 +20,7 @@ Machine machine_of(const CudaTarget& card) {
           .has_copies = card.grids()->copies};
 }
 
-Status check_fits(const Program& program, const CudaTarget& card, std::int64_t scratch_bytes) {
+Status check_fits(const Program& program, const CudaTarget& card, std::int64_t thread_bytes) {
   for (const Kernel& kernel : program.kernels) {
     if (const std::int64_t bytes = group_bytes_of(program, kernel); bytes > card.block_bytes)
       return fail(ErrorKind::kUnsupported,
@@ -33,11 +33,11 @@ Status check_fits(const Program& program, const CudaTarget& card, std::int64_t s
                   "loops to threads",
                   kernel.name, items, card.text(), card.block_threads);
   }
-  if (scratch_bytes > kMostScratch)
+  if (thread_bytes > kMostScratch)
     return fail(ErrorKind::kUnsupported,
                 "the threads need {} bytes of memory of their own; bind fewer loops, or hold less "
                 "in each",
-                scratch_bytes);
+                thread_bytes);
   return {};
 }
 
@@ -56,7 +56,7 @@ Result<CardModule> emit_card_module(llvm::LLVMContext& context, const Program& p
   out.image.architecture = card.architecture;
   out.image.constant_bytes = program.constant_bytes;
   out.image.scratch_bytes = scratch_bytes_of(program);
-  LATHE_TRY_STATUS(check_fits(program, card, out.image.scratch_bytes));
+  LATHE_TRY_STATUS(check_fits(program, card, out.image.scratch_bytes - program.global_bytes));
   for (const Border& border : program.inputs)
     out.image.inputs.push_back(border.size * size_of(border.dtype));
   for (const Border& border : program.outputs)

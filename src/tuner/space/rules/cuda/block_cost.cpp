@@ -18,16 +18,19 @@ BlockModel::BlockModel(const BlockRule& rule) : rule_(rule), main_(rule.main) {
   terms_ = main_.extent(main_.axes.reduce);
   for (const int b : main_.axes.batch) batch_ *= static_cast<double>(main_.extent(b));
   for (const int t : main_.axes.taps) taps_ *= static_cast<double>(main_.extent(t));
+  bytes_of_sum_ = static_cast<double>(bytes_of_sum(main_));
 }
 
 double BlockModel::cycles_of(const BlockTiling& t) const {
   const double first = kLaunchCycles + space::cycles_of(work_of(t), rule_.target);
   if (t.parts == 1) return first;
   // The sums of parts are stored, and read again.
-  constexpr double kElement = 4;
   const double results = batch_ * static_cast<double>(extent_v_ * extent_p0_ * extent_p1_);
-  const double parts = 2 * kElement * static_cast<double>(t.parts) * results;
-  return first + kNextKernelCycles + parts / (card::kStagedRate * rule_.target.multiprocessors);
+  const double parts = bytes_of_sum_ * static_cast<double>(t.parts) * results;
+  const double cached = card::kStagedRate * rule_.target.multiprocessors;
+  const double stored = memory_rate(rule_.target);
+  const bool fits = parts <= static_cast<double>(rule_.target.l2_bytes) || stored == 0;
+  return first + kNextKernelCycles + 2 * parts / (fits ? cached : stored);
 }
 
 double BlockModel::reach(const BlockTiling& t, int iter, bool of_thread) const {
@@ -54,8 +57,8 @@ double BlockModel::extent_of(const BlockTiling& t, const ir::Affine& row, bool o
   return extent;
 }
 double BlockModel::staged_bytes(const BlockTiling& t) const {
-  constexpr double kElement = 4;
-  return kElement * (elements(t, main_.axes.weights, false) + elements(t, main_.axes.input, false));
+  return bytes_of_sum_ *
+         (elements(t, main_.axes.weights, false) + elements(t, main_.axes.input, false));
 }
 
 CardWork BlockModel::work_of(const BlockTiling& t) const {
@@ -83,8 +86,9 @@ CardWork BlockModel::work_of(const BlockTiling& t) const {
   work.chunks = chunks;
   work.stages = t.stages;
   work.staged = chunks * staged_bytes(t);
-  work.registers = sums + card::kOtherRegisters;
-  work.shared = t.stages * staged_bytes(t) + (groups > 1 ? 4 * groups * results : 0);
+  constexpr double kRegister = 4;
+  work.registers = sums * bytes_of_sum_ / kRegister + card::kOtherRegisters;
+  work.shared = t.stages * staged_bytes(t) + (groups > 1 ? bytes_of_sum_ * groups * results : 0);
   return work;
 }
 

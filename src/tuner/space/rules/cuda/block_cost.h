@@ -41,7 +41,7 @@ class BlockModel {
   const BlockRule& rule_;
   const ItemStage& main_;
   std::int64_t extent_v_ = 1, extent_p0_ = 1, extent_p1_ = 1, terms_ = 1;
-  double batch_ = 1, taps_ = 1;
+  double batch_ = 1, taps_ = 1, bytes_of_sum_ = 4;
 };
 
 }  // namespace lathe::space

@@ -124,8 +124,8 @@ class BlockBoxFinder {
     const ir::SizeId staged =
         s_.add(s_.mul(out.weights, is_first(at.weights)), s_.mul(out.input, is_first(at.input)));
     const ir::SizeId stages = s_.add(knob(at.stages), s_.constant(1));
-    const ir::SizeId exchanged =
-        s_.mul(s_.mul(groups_, knob(at.has_groups)), s_.mul(out.results, s_.constant(kElement)));
+    const ir::SizeId exchanged = s_.mul(s_.mul(groups_, knob(at.has_groups)),
+                                        s_.mul(out.results, s_.constant(bytes_of_sum(main_))));
     out.shared = s_.add(s_.mul(staged, stages), exchanged);
     out.terms = s_.mul(chunk_, parts_);
     out.near = tiles(main_.axes.vector, tile_v_);
@@ -225,7 +225,9 @@ void limit_blocks(const BlockRule& rule, Flavour flavour, Derived& derived) {
   const ir::SizeId written =
       s.mul(s.mul(boxes.sums, s.constant(taps_of(rule.main))), knob(rule.at.unroll));
   demand("too many products are written out", written, wide ? kMostWrittenWide : kMostWritten);
-  const ir::SizeId own = s.add(s.add(boxes.sums, boxes.operands), s.constant(kOtherRegisters));
+  const ir::SizeId words = s.constant(bytes_of_sum(rule.main) / kElement);
+  const ir::SizeId own =
+      s.add(s.mul(words, s.add(boxes.sums, boxes.operands)), s.constant(kOtherRegisters));
   demand("a thread needs more registers than the card has", own, rule.target.thread_registers);
   demand("threads need more registers than the card has", s.mul(own, boxes.threads),
          rule.target.registers);
@@ -311,6 +313,10 @@ constexpr Meaning kBlockMeanings[] = {
 };
 
 }  // namespace
+
+std::int64_t bytes_of_sum(const ItemStage& stage) {
+  return std::max<std::int64_t>(kElement, size_of(stage.get().accumulator));
+}
 
 BlockBoxes boxes_of(const BlockRule& rule, ir::Sizes& sizes) {
   return BlockBoxFinder(rule, sizes).find();

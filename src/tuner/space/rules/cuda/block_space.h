@@ -46,6 +46,8 @@ struct BlockBoxes {
   ir::SizeId beside;
 };
 BlockBoxes boxes_of(const BlockRule& rule, ir::Sizes& sizes);
+// Of one sum of the stage, in registers and in shared memory: 4, or 8.
+std::int64_t bytes_of_sum(const ItemStage& stage);
 
 // Nothing where tiles of blocks are not for the stage.
 std::optional<BlockRule> block_rule(std::shared_ptr<const Prepared> prepared, int stage,

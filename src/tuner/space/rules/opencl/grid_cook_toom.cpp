@@ -38,10 +38,13 @@ class GridCookToom : public Alternatives {
   void add_limits_and_starts(Derived& derived) override {
     programs_[0].constrain(flavour_, derived);
     knobs_ = derived.knobs;
+    // Limits of direct sums hold for their knobs, which have no effect here.
+    const std::vector<std::int64_t> valid =
+        derived.starts.empty() ? first_values(knobs_) : derived.starts[0];
     if (!may_be_direct_) derived.starts.clear();
     // Of two axes and large tiles first.
     for (std::size_t i = algorithms_.size(); i-- > 0 && derived.starts.size() <= kStarts;) {
-      std::vector<std::int64_t> start = first_values(knobs_);
+      std::vector<std::int64_t> start = valid;
       start[at_] = static_cast<std::int64_t>(i) + 1;
       programs_[i].set_start(knobs_, start);
       derived.starts.push_back(std::move(start));
