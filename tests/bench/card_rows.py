@@ -21,7 +21,20 @@ import sys
 UNSPILLED, ASSEMBLED = 0.95, 0.99
 MOST_OVER_LEAST = 4
 #: Rows that take longer than that by the model, and why.
-LONG = {}
+LONG = {
+    "transposed-512-256-4": "transposed convolutions use no shared memory yet",
+    "transposed-256-128-8": "transposed convolutions use no shared memory yet",
+    "transposed-128-64-16": "transposed convolutions use no shared memory yet",
+    "transposed-64-3-32": "transposed convolutions use no shared memory yet",
+    "attention-12x128x64": "its products and rows are kernels one after the other",
+    "softmax-64x32000": "64 rows are 64 blocks, and each exponential is computed twice",
+    "layernorm-1x4096": "one row is one block",
+    "sum-outer-inner-100x300x50": "not looked into",
+    "vector-gpt2-up": "not looked into",
+    "einsum-abij-acki-bckj": "not looked into",
+    "einsum-abcd-ebad-ce": "not looked into",
+    "kernel-alexnet-11x11-4": "not looked into",
+}
 #: Rows that read by less than 16 bytes where 16 are possible, and why.
 NARROW = {
     "sum-all-1000000": "the partial results of a sum, some 200, are no whole vectors",

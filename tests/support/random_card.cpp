@@ -109,6 +109,7 @@ Target card_of_architecture(int architecture) {
   card.block_bytes = 163 << 10;
   card.block_threads = 1024;
   card.thread_registers = 255;
+  card.memory_bytes = std::int64_t{40} << 30;
   return Target{card};
 }
 

@@ -113,7 +113,11 @@ struct Accesses {
 Accesses accesses_of(const FootprintPlan& plan, const Footprint& f, int slot) {
   Accesses out;
   const int body = analysis::body_loops(plan);
-  if (body > 0) out.count = f.touch[body - 1][slot];
+  double moves = 1;  // iterations in which the place is another one
+  for (int l = 0; l < body; ++l)
+    if (f.stride[l][slot] != 0) moves *= f.length[l];
+  // What is touched counts all that lies between, too.
+  if (body > 0) out.count = std::min(f.touch[body - 1][slot], moves);
   for (int l = 0; l < body; ++l)
     if (plan.kinds()[static_cast<std::size_t>(l)] == LoopKind::kVectorized &&
         std::abs(f.stride[l][slot]) == 1)
