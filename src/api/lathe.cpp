@@ -15,6 +15,7 @@
 #include "api/targets.h"
 #include "api/tuning.h"
 #include "api/workload.h"
+#include "base/processors.h"
 #include "compiler/backends/backends.h"
 #include "tuner/store/store.h"
 
@@ -212,6 +213,11 @@ Expected<TuneResult> Workload::tune(const TuneOptions& options,
                                     const std::function<void(const TuneProgress&)>& listener,
                                     const std::function<bool()>& stop) const {
   return guarded([&] { return outward(run_tune(*this, options, listener, stop)); });
+}
+
+std::pair<int, std::string> Machine::usual_threads() {
+  const ReasonedCount usual = lathe::usual_threads();
+  return {usual.number, usual.why};
 }
 
 Expected<std::optional<Schedule>> Workload::best(const Machine& machine) const {

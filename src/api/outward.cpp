@@ -13,11 +13,6 @@ Workload workload_from(te::Workload definition) {
   return Workload(std::move(impl));
 }
 
-std::pair<int, std::string> Machine::usual_threads() {
-  const ReasonedCount usual = lathe::usual_threads();
-  return {usual.number, usual.why};
-}
-
 std::string database_of(const Machine& machine) {
   return machine.database.empty() ? store::default_path() : machine.database;
 }

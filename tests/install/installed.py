@@ -96,7 +96,12 @@ def main():
         if strangers:
             sys.exit(f"liblathe.so shows what is not its own: {strangers[:5]}")
         for header in (tree / "include/lathe").glob("*.h"):
-            for kind in re.findall(r"^class (\w+) {", header.read_text(), re.MULTILINE):
+            text = header.read_text()
+            for function in re.findall(r"^  static [^;{]*?(\w+)\(", text, re.MULTILINE):
+                if not any(f"::{function}(" in name or f"::{function}[" in name for name in names):
+                    sys.exit(f"liblathe.so does not show {function}, which {header.name} declares")
+        for header in (tree / "include/lathe").glob("*.h"):
+            for kind in re.findall(r"^class (\w+) {", text, re.MULTILINE):
                 if not any(name.startswith(f"lathe::{kind}::") for name in names):
                     sys.exit(f"liblathe.so lacks lathe::{kind} of {header.name}")
 
