@@ -56,14 +56,15 @@ def tune(options, *words):
     pass_on_warnings(done.stderr)
 
 
-def raced_seconds(options, workload, programs):
+def raced_seconds(options, workload, programs, threads=1):
     """Medians by name, raced in a process each. `workload`: the words that name it; `programs`: by
-    name, those that choose one."""
+    name, those that choose one; `threads`: processors that each may use."""
     contestants = []
     try:
         for name, words in programs.items():
             all_words = with_threads([*workload, *words])
-            contestants.append(Contestant(name, [program(options), "bench", *all_words, "--serve"]))
+            contestants.append(Contestant(name, [program(options), "bench", *all_words, "--serve"],
+                                          threads=threads))
         race(contestants, options.rounds, options.turn_ms / 1000)
         return {contestant.name: contestant.median for contestant in contestants}
     finally:

@@ -196,15 +196,21 @@ def winners(session, until):
         own("made", session, until)
 
 
-def tuned(session, until, words, kind):
-    """Each row for an equal part of the time that is left; the same run goes on."""
-    names = list(rows())
-    for number, (name, row) in enumerate(rows().items()):
+def rows_in_time(session, until, least=1):
+    """Each row with its name and an equal part of the time that is left."""
+    known = rows()
+    for number, (name, row) in enumerate(known.items()):
         left = until - time.time()
-        if left < 1:
-            session.tell(error=f"no time was left for {len(names) - number} rows")
+        if left < least:
+            session.tell(error=f"no time was left for {len(known) - number} rows")
             return
-        each = max(1.0, left / (len(names) - number))
+        yield name, row, left / (len(known) - number)
+
+
+def tuned(session, until, words, kind):
+    """The same run goes on."""
+    for name, row, each in rows_in_time(session, until):
+        each = max(1.0, each)
         found = session.command_json(["tune", *row.lathe, *TARGET, *words, "--time", f"{each:.1f}"],
                                      each)
         if found:
@@ -221,16 +227,11 @@ def sample(session, until):
 
 def predict(session, until):
     """What models choose untried, from what the sample has of other workloads."""
-    names = rows()
-    for number, (name, row) in enumerate(names.items()):
-        left = until - time.time()
-        if left < 1:
-            session.tell(error=f"no time was left for {len(names) - number} rows")
-            return
+    for name, row, _ in rows_in_time(session, until):
         if session.done(row=name, contestant="predicted"):
             continue
         found = session.command_json(["bench", *row.lathe, *TARGET, "--schedule", "predicted"],
-                                     left)
+                                     until - time.time())
         if found:
             session.tell(row=name, contestant="predicted", median=found["seconds"])
 
@@ -284,12 +285,7 @@ def race(session, until):
             part = 0.4 if process == 0 else 0.1
             peers.append(Peer(session, names if process == 0 else convolutions,
                               time.time() + part * (until - time.time()), eager=process > 0))
-        for number, name in enumerate(names):
-            left = until - time.time()
-            if left < 2:
-                session.tell(error=f"no time was left for {len(names) - number} rows")
-                return
-            each = left / (len(names) - number)
+        for name, _, each in rows_in_time(session, until, least=2):
             raced(session, peers, name, max(1.0, 0.7 * each), until)
     finally:
         for peer in peers:

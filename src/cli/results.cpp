@@ -159,7 +159,7 @@ namespace {
 
 std::string origin_text(const api::Origin& origin) {
   return fmt::format("{} of {}{}", counted(origin.records, "trial"),
-                     counted(origin.workloads, "other workload"),
+                     counted(origin.workloads, origin.shipped ? "workload" : "other workload"),
                      origin.shipped ? ", which came with Lathe" : "");
 }
 

@@ -3,10 +3,10 @@
 // milliseconds of the processor from flat program to PTX; kernels; the most registers of a thread;
 // bytes of spills; loads from memory of the card in the PTX, of 16 bytes and of less; "-", or the
 // tensors that are read by less than 16 bytes where 16 are possible; how many times as long as the
-// least it takes, by the model of a card. With FLOPS, programs of at
-// most so many operations are executed by this processor, and some elements compared: the last word
-// is "right", "left" for larger ones, or else what is wrong. With CONFIGURATIONS, as many lines of
-// random configurations of its default space follow; what is wrong with one is its whole line.
+// least it takes, by the model of a card. With FLOPS, programs of at most so many operations are
+// executed by this processor, and some elements compared: the last word is "right", "left" for
+// larger ones, or else what is wrong. With CONFIGURATIONS, as many lines of random configurations
+// of its default space follow; what is wrong with one is its whole line.
 #include <algorithm>
 #include <cmath>
 #include <cstdlib>

@@ -2,9 +2,9 @@
 """The default programs for cards of all rows of bench_families become PTX that NVIDIA's assembler
 takes, 95 % of them without spills; those that are small enough are executed here and are right;
 none but those listed here reads memory of the card by less than 16 bytes where 16 are possible, or
-takes by the model of a card over four times the least that is possible. Of
-random configurations of C1 to C12, and of a row of each other structure, for the first
-architecture, 99 % are assembled, and 95 % of these are without spills.
+takes by the model of a card over four times the least that is possible. Of random configurations of
+C1 to C12, and of a row of each other structure, for the first architecture, 99 % are assembled, and
+95 % of these are without spills.
 
 Usage: card_rows.py BENCH-FOLDER CARD-ROWS ARCHITECTURE... [--flops N] [--each N] [--table]
   --flops N executes what has at most N operations (2e6)
@@ -86,6 +86,10 @@ def defaults(program, architecture, rows, flops):
     times = [float(words[1]) for words in found if is_assembled(words)]
     print(f"{architecture}: {len(found)} rows, {len(spilled)} spill, {right} were executed and are "
           f"right; PTX takes {median(times):.1f} ms in the median")
+    over = [float(words[8]) for words in found if is_assembled(words)]
+    mean = math.exp(sum(map(math.log, over)) / len(over)) if over else math.nan
+    print(f"{architecture}: by the model of a card {mean:.2f} times the least in the mean, "
+          f"{sum(value > MOST_OVER_LEAST for value in over)} rows over {MOST_OVER_LEAST}")
 
 
 def configurations(program, architecture, rows, each):

@@ -148,9 +148,12 @@ class Composer {
     return {};
   }
 
+  // No other tensor has it; a name that is made up is no iterator's either.
   std::string unique_name(const std::string& name) {
     std::string out = name;
-    for (int copy = 2; !used_.insert(out).second; ++copy) out = fmt::format("{}_{}", name, copy);
+    for (int copy = 2; used_.contains(out) || (out != name && iterators_.contains(out)); ++copy)
+      out = fmt::format("{}_{}", name, copy);
+    used_.insert(out);
     return out;
   }
 
@@ -180,7 +183,6 @@ class Composer {
 
   void add_tensor(int number) {
     Tensor tensor = tensor_of(number);
-    if (used_.contains(tensor.name)) used_.insert(iterators_.begin(), iterators_.end());
     tensor.name = unique_name(tensor.name);
     if (tensor.role == TensorRole::kOutput && !outputs_.contains(number))
       tensor.role = TensorRole::kIntermediate, tensor.border_shape.clear();
@@ -257,7 +259,7 @@ class Composer {
   std::vector<std::pair<int, int>> needs_;  // a part, and another whose output it takes
   std::vector<int> order_;                  // of parts
   std::set<int> taken_, outputs_;           // numbers
-  std::set<std::string> used_, iterators_;  // names
+  std::set<std::string> used_, iterators_;  // names of tensors so far; of all parts' iterators
 };
 
 }  // namespace

@@ -17,7 +17,12 @@ class Evaluation {
  public:
   Evaluation(const History& history, const ModelMaker& make, const EvaluationOptions& options)
       : history_(history), make_(make), options_(options), rows_of_(history.groups.size()) {
-    for (const Conditions& group : history.groups) shapes_.push_back(shape_of(group.workload));
+    for (const Conditions& group : history.groups) {
+      shapes_.push_back(shape_of(group.workload));
+      relatives_.emplace_back();
+      for (const Relation relation : options.unrelated)
+        relatives_.back().push_back(relatives_of(shapes_.back(), relation));
+    }
     for (int i = 0; i < history.rows.count(); ++i) rows_of_[history.rows.workload[i]].push_back(i);
   }
 
@@ -42,10 +47,10 @@ class Evaluation {
   Status judge(const Shapes& held_out) {
     std::shared_ptr<const model::CostModel> global = options_.global;
     std::vector<int> others;
-    find_teachers(held_out);
     if (!held_out.empty() && global == nullptr) {
+      const std::vector<bool> teaches = teachers(held_out);
       for (int i = 0; i < history_.rows.count(); ++i)
-        if (teaches_[static_cast<std::size_t>(history_.rows.workload[i])]) others.push_back(i);
+        if (teaches[static_cast<std::size_t>(history_.rows.workload[i])]) others.push_back(i);
       std::shared_ptr<model::CostModel> trained =
           options_.make_global ? options_.make_global() : make_(nullptr);
       if (others.empty())
@@ -62,18 +67,21 @@ class Evaluation {
     return {};
   }
 
-  // Groups that are not held out, nor related to one that is.
-  void find_teachers(const Shapes& held_out) {
-    std::vector<std::pair<Relation, std::string>> kept_away;
-    for (const std::string& shape : held_out)
-      for (const Relation relation : options_.unrelated)
-        kept_away.emplace_back(relation, relatives_of(shape, relation));
-    teaches_.clear();
-    for (const std::string& shape : shapes_)
-      teaches_.push_back(std::ranges::count(held_out, shape) == 0 &&
-                         std::ranges::none_of(kept_away, [&](const auto& away) {
-                           return relatives_of(shape, away.first) == away.second;
-                         }));
+  // Whether each group is neither held out nor related to one that is.
+  std::vector<bool> teachers(const Shapes& held_out) const {
+    const auto is_held_out = [&](const std::string& shape) {
+      return std::ranges::find(held_out, shape) != held_out.end();
+    };
+    std::vector<bool> out;
+    for (std::size_t g = 0; g < shapes_.size(); ++g) {
+      bool teaches = !is_held_out(shapes_[g]);
+      for (std::size_t other = 0; other < shapes_.size() && teaches; ++other)
+        if (is_held_out(shapes_[other]))
+          for (std::size_t r = 0; r < relatives_[g].size(); ++r)
+            teaches = teaches && relatives_[g][r] != relatives_[other][r];
+      out.push_back(teaches);
+    }
+    return out;
   }
 
   Status judge_group(int group, const std::shared_ptr<const model::CostModel>& global,
@@ -114,7 +122,7 @@ class Evaluation {
   const ModelMaker& make_;
   const EvaluationOptions& options_;
   Shapes shapes_;                          // of the groups
-  std::vector<bool> teaches_;              // whether the global model learns from the group
+  std::vector<Shapes> relatives_;          // of each group, for each way not to be related
   std::vector<std::vector<int>> rows_of_;  // of each group
   std::vector<Judged> judged_;
 };

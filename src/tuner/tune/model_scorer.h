@@ -4,7 +4,8 @@
 // after that both do, in units of their spread over what was measured, the analytic one with a
 // weight that fades. A model that begins from a global one is trained from the start: before
 // anything is measured both count the same, in units of their spread over the space. Where features
-// tell what the analytic model says, a model that ranks begins from that, and nothing fades.
+// tell what the analytic model says, a model that ranks begins from that, and it has no share
+// beside.
 #pragma once
 
 #include "tuner/search/scale.h"

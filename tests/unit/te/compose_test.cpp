@@ -65,6 +65,14 @@ TEST(Compose, OutputsAreThoseThatNobodyTakesOrThatAreNamed) {
   EXPECT_EQ(names(), (std::vector<std::string>{"Y", "Z", "Y_2"}));
 }
 
+TEST(Compose, NamesThatAreMadeUpAreNoIterators) {
+  const std::string one = "A: f32[5]; B[i] = A[i]", other = "A: f32[5]; C[A_2] = A[A_2]";
+  const auto whole = compose({.parts = {parsed(one), parsed(other)}});
+  ASSERT_TRUE(whole) << whole.error().text();
+  EXPECT_EQ(whole->names[1], (std::vector<std::string>{"A_3", "C"}));
+  EXPECT_TRUE(parse_workload(print_workload(whole->workload)));
+}
+
 TEST(Compose, PromisesOfAllPartsHold) {
   const std::string a = "X: f32[5] in -1..3; Y[i] = X[i] + 1; max_error 1e-3; numerics normwise";
   const std::string b = "const X: f32[5] in 0..9; Y[i] = X[i] * 2; numerics componentwise";

@@ -56,6 +56,7 @@ double BlockModel::extent_of(const BlockTiling& t, const ir::Affine& row, bool o
     extent += std::abs(static_cast<double>(term.coef)) * (reach(t, term.iter, of_thread) - 1);
   return extent;
 }
+// Elements of operands count as a sum of them does, also those of two bytes.
 double BlockModel::staged_bytes(const BlockTiling& t) const {
   return bytes_of_sum_ *
          (elements(t, main_.axes.weights, false) + elements(t, main_.axes.input, false));
