@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include "compiler/analysis/dependence.h"
+#include "compiler/schedule/parts.h"
 #include "compiler/te/naive_nest.h"
 #include "compiler/te/parse.h"
 
@@ -25,6 +26,8 @@ class Proposer {
   RandomSchedule run() {
     for (const Step& step : options_.first) try_step(step);
     // Possible before other steps only.
+    for (int i = rng_.chance(0.4) ? 6 : 0; i > 0; --i)
+      try_step(rng_.chance(0.5) ? precompute() : contract());
     for (int i = rng_.chance(0.3) ? 8 : 0; i > 0; --i) try_step(merge());
     for (int i = 0; i < options_.proposals; ++i) try_step(propose());
     return std::move(out_);
@@ -177,6 +180,22 @@ class Proposer {
     const auto readers = analysis::readers_of(nest(), nest().find_buffer(s.buffer));
     s.reader = readers.empty() ? any_buffer()
                                : nest().blocks[static_cast<std::size_t>(pick(readers))].name;
+    return s;
+  }
+
+  Step precompute() {
+    const ir::Block& block = nest().blocks[static_cast<std::size_t>(pick(nest().blocks_in_order()))];
+    const auto all = schedule::subexpressions(block.body).size();
+    return schedule::Precompute{block.name, static_cast<std::int64_t>(rng_.below(all)),
+                                fresh("p")};
+  }
+
+  Step contract() {
+    const ir::Block& block = nest().blocks[static_cast<std::size_t>(pick(nest().blocks_in_order()))];
+    schedule::Contract s{block.name, {}, fresh("s")};
+    const auto factors = static_cast<std::int64_t>(schedule::factors_of(block.body).size());
+    for (std::int64_t f = 0; f < factors; ++f)
+      if (rng_.chance(0.5)) s.factors.push_back(f);
     return s;
   }
 

@@ -8,12 +8,14 @@
 #include "compiler/schedule/steps/annotate.h"
 #include "compiler/schedule/steps/cache.h"
 #include "compiler/schedule/steps/compute_at.h"
+#include "compiler/schedule/steps/contract.h"
 #include "compiler/schedule/steps/cook_toom.h"
 #include "compiler/schedule/steps/fuse.h"
 #include "compiler/schedule/steps/inline.h"
 #include "compiler/schedule/steps/join.h"
 #include "compiler/schedule/steps/layout.h"
 #include "compiler/schedule/steps/merge.h"
+#include "compiler/schedule/steps/precompute.h"
 #include "compiler/schedule/steps/reindex.h"
 #include "compiler/schedule/steps/reorder.h"
 #include "compiler/schedule/steps/rescale.h"
@@ -30,6 +32,6 @@ namespace lathe::schedule {
 // In the order in which messages list them.
 using Step = std::variant<Split, Fuse, Reorder, ComputeAt, ReverseComputeAt, Inline, Cache, Layout,
                           Rfactor, Tensorize, Annotate, CookToom, Merge, Join, Transpose, Reindex,
-                          Stream, Strassen, Rescale>;
+                          Stream, Strassen, Rescale, Precompute, Contract>;
 
 }  // namespace lathe::schedule

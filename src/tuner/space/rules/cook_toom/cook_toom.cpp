@@ -4,7 +4,6 @@
 
 #include <fmt/ranges.h>
 
-#include "compiler/te/naive_nest.h"
 #include "compiler/te/saturation.h"
 #include "tuner/space/rules/cook_toom/sketch.h"
 #include "tuner/space/rules/cook_toom/start.h"
@@ -63,10 +62,9 @@ Result<std::optional<CookToomRule>> cook_toom_rule(const te::Workload& workload,
   if (!demanded && te::saturates(workload)) return std::nullopt;
   CookToomRule rule;
   rule.may_be_direct = !demanded;
-  rule.prepared.nest = te::naive_nest(workload);
+  rule.prepared = begin(workload);
   rule.target = target;
   rule.layouts = layouts;
-  inline_stages(rule.prepared, workload);
   reindex_constants(rule.prepared, workload, target);
   rule.prepared.view = view_of(rule.prepared.nest, workload);
   const te::Workload& view = rule.prepared.view;

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 
-#include "compiler/te/naive_nest.h"
 #include "tuner/space/rules/shared/choices.h"
 #include "tuner/space/rules/shared/knob_list.h"
 
@@ -58,8 +57,7 @@ void cut_sum(Prepared& prepared, const te::Workload& view, const te::Stage& stag
 }  // namespace
 
 Prepared prepare_for_grid(const te::Workload& workload, bool in_parts) {
-  Prepared prepared{te::naive_nest(workload), {}, {}};
-  inline_stages(prepared, workload);
+  Prepared prepared = begin(workload);
   merge_axes(prepared, workload);
   prepared.view = view_of(prepared.nest, workload);
   if (!in_parts) return prepared;

@@ -5,6 +5,7 @@
 
 #include "compiler/analysis/dependence.h"
 #include "compiler/te/naive_nest.h"
+#include "tuner/space/rules/shared/algebra.h"
 #include "tuner/space/rules/shared/axes.h"
 #include "tuner/space/rules/shared/reductions.h"
 
@@ -134,6 +135,8 @@ te::Workload view_of(const ir::Nest& nest, const te::Workload& workload,
   return view;
 }
 
+namespace {
+
 void inline_stages(Prepared& prepared, const te::Workload& workload) {
   ir::Nest& nest = prepared.nest;
   for (const te::Stage& stage : workload.stages) {
@@ -146,8 +149,6 @@ void inline_stages(Prepared& prepared, const te::Workload& workload) {
     try_step(nest, prepared.steps, schedule::Inline{tensor.name}, workload.contract.free_layout);
   }
 }
-
-namespace {
 
 // The most elements of a constant's copy for each of its own: taps beyond it are 0.
 constexpr double kMostGrowth = 4;
@@ -244,9 +245,15 @@ void merge_axes(Prepared& prepared, const te::Workload& workload) {
   }
 }
 
-Prepared prepare_plainly(const te::Workload& workload, const CpuTarget& target) {
+Prepared begin(const te::Workload& workload) {
   Prepared prepared{te::naive_nest(workload), {}, {}};
+  rewrite_by_algebra(prepared, workload);
   inline_stages(prepared, workload);
+  return prepared;
+}
+
+Prepared prepare_plainly(const te::Workload& workload, const CpuTarget& target) {
+  Prepared prepared = begin(workload);
   reindex_constants(prepared, workload, target);
   merge_axes(prepared, workload);
   return prepared;

@@ -1,5 +1,7 @@
 // A workload as rules see it, after the steps with which every schedule of it begins.
 //
+//   - Sums of products are computed in the order that costs least, and expressions that would be
+//     computed anew too often are kept (algebra.h).
 //   - Element-wise stages are inlined into their readers. Exceptions are stages that depend on
 //   constants
 //     alone (prepare() computes them once), that cost more to compute again than to keep, or that
@@ -43,10 +45,10 @@ using RowShares = std::map<std::string, double>;
 Prepared prepare(const te::Workload& workload, const CpuTarget& target,
                  const RowShares& shares = {});
 
-// The first three of its steps; without a view.
+// The first two of its steps, and the first four; without a view.
+Prepared begin(const te::Workload& workload);
 Prepared prepare_plainly(const te::Workload& workload, const CpuTarget& target);
 // Parts of prepare(); each appends its steps.
-void inline_stages(Prepared& prepared, const te::Workload& workload);
 // Lays constants that a sum does not read dimension by dimension out as it reads them: weights by
 // the phases of a transposed convolution, by groups, backwards. Not where lanes would have no axis
 // there.

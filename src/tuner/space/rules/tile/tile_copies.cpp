@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <numeric>
 
+#include "tuner/space/rules/shared/plain_loops.h"
 #include "tuner/space/rules/tile/tile_builder.h"
 
 namespace lathe::space {

@@ -1,0 +1,133 @@
+#include "compiler/schedule/parts.h"
+
+#include <algorithm>
+#include <numeric>
+
+namespace lathe::schedule {
+namespace {
+
+using ir::Affine;
+using ir::Expr;
+
+// Calls visit(row) for each affine function of the iterators that e depends on.
+template <class Visit>
+void for_each_row(const Expr& e, const Visit& visit) {
+  ir::for_each_node(e, [&](const Expr& node) {
+    if (const auto* value = std::get_if<ir::IterValue>(&node->value))
+      visit(Affine::iter(value->iter));
+    if (const auto* read = std::get_if<ir::Read>(&node->value))
+      for (const Affine& row : read->index) visit(row);
+    if (const auto* range = std::get_if<ir::InRange>(&node->value))
+      for (const ir::InRange::Row& row : range->rows) visit(row.index);
+  });
+}
+
+ValueAxis axis_along(const ir::Nest& nest, const ir::Block& block, const Affine& along) {
+  ValueAxis axis{along};
+  std::int64_t high = 0;
+  for (const ir::AffineTerm& term : along.terms) {
+    const ir::SizeId extent = block.iters[static_cast<std::size_t>(term.iter)].extent;
+    (term.coef < 0 ? axis.low : high) += term.coef * (nest.sizes.constant_value(extent) - 1);
+  }
+  axis.size = high - axis.low + 1;
+  return axis;
+}
+
+// The row without its offset and the common divisor of its coefficients. The first is positive.
+Affine linear_part(Affine row) {
+  row.offset = 0;
+  std::int64_t divisor = 0;
+  for (const ir::AffineTerm& term : row.terms) divisor = std::gcd(divisor, term.coef);
+  if (row.terms.front().coef < 0) divisor = -divisor;
+  for (ir::AffineTerm& term : row.terms) term.coef /= divisor;
+  return row;
+}
+
+void append_factors(const Expr& e, bool absolute, std::vector<Expr>& out) {
+  const auto* product = std::get_if<ir::Binary>(&e->value);
+  if (product != nullptr && product->op == ir::BinaryOp::kMul) {
+    append_factors(product->a, absolute, out);
+    append_factors(product->b, absolute, out);
+    return;
+  }
+  const auto* unary = std::get_if<ir::Unary>(&e->value);
+  if (unary != nullptr && unary->op == ir::UnaryOp::kAbs && is_float(e->dtype))
+    return append_factors(unary->x, true, out);
+  out.push_back(absolute ? ir::unary(ir::UnaryOp::kAbs, e) : e);
+}
+
+}  // namespace
+
+std::vector<Expr> subexpressions(const Expr& e) {
+  std::vector<Expr> out;
+  ir::for_each_node(e, [&](const Expr& node) { out.push_back(node); });
+  return out;
+}
+
+Expr replaced(const Expr& e, const Expr& what, const Expr& by) {
+  struct Visitor {
+    const Expr& e;
+    const Expr& what;
+    const Expr& by;
+    Expr in(const Expr& inner) const { return replaced(inner, what, by); }
+    Expr operator()(const ir::Const&) const { return e; }
+    Expr operator()(const ir::IterValue&) const { return e; }
+    Expr operator()(const ir::Read&) const { return e; }
+    Expr operator()(const ir::InRange&) const { return e; }
+    Expr operator()(const ir::Unary& n) const { return ir::unary(n.op, in(n.x)); }
+    Expr operator()(const ir::Binary& n) const { return ir::binary(n.op, in(n.a), in(n.b)); }
+    Expr operator()(const ir::Select& n) const {
+      return ir::select(in(n.condition), in(n.then), in(n.otherwise));
+    }
+    Expr operator()(const ir::Cast& n) const { return ir::cast(in(n.x), e->dtype); }
+  };
+  if (ir::equal(e, what)) return by;
+  return std::visit(Visitor{e, what, by}, e->value);
+}
+
+std::vector<Expr> factors_of(const Expr& e) {
+  std::vector<Expr> out;
+  append_factors(e, false, out);
+  return out;
+}
+
+Expr product_of(const std::vector<Expr>& factors) {
+  Expr product = factors.front();
+  for (std::size_t i = 1; i < factors.size(); ++i)
+    product = ir::binary(ir::BinaryOp::kMul, product, factors[i]);
+  return product;
+}
+
+std::vector<int> iters_in_order(const Expr& e) {
+  std::vector<int> iters;
+  for_each_row(e, [&](const Affine& row) {
+    for (const ir::AffineTerm& term : row.terms)
+      if (std::ranges::find(iters, term.iter) == iters.end()) iters.push_back(term.iter);
+  });
+  return iters;
+}
+
+std::set<int> iters_of(const Expr& e) {
+  const std::vector<int> iters = iters_in_order(e);
+  return {iters.begin(), iters.end()};
+}
+
+std::vector<ValueAxis> value_axes(const ir::Nest& nest, const ir::Block& block, const Expr& e) {
+  std::vector<ValueAxis> by_iter, by_row;
+  for (const int iter : iters_in_order(e)) by_iter.push_back(axis_along(nest, block, Affine::iter(iter)));
+  for_each_row(e, [&](const Affine& row) {
+    if (row.terms.empty()) return;
+    const Affine along = linear_part(row);
+    if (std::ranges::find(by_row, along, &ValueAxis::along) == by_row.end())
+      by_row.push_back(axis_along(nest, block, along));
+  });
+  return elements_of(by_row) < elements_of(by_iter) ? by_row : by_iter;
+}
+
+double elements_of(const std::vector<ValueAxis>& axes) {
+  double elements = 1;
+  for (const ValueAxis& axis : axes) elements *= static_cast<double>(axis.size);
+  return elements;
+}
+
+}  // namespace lathe::schedule

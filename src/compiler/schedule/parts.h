@@ -1,0 +1,39 @@
+// Parts of a block's body: expressions inside it, and the factors of its product. Steps number
+// them.
+#pragma once
+
+#include <set>
+#include <vector>
+
+#include "compiler/ir/nest/nest.h"
+
+namespace lathe::schedule {
+
+// The expressions in e, itself first, in the order of for_each_node().
+std::vector<ir::Expr> subexpressions(const ir::Expr& e);
+// e with `by` wherever it has `what`.
+ir::Expr replaced(const ir::Expr& e, const ir::Expr& what, const ir::Expr& by);
+
+// The factors of e, from left to right, those of products in it included; e itself where it is no
+// product. The absolute value of a product has the absolute values of its factors.
+std::vector<ir::Expr> factors_of(const ir::Expr& e);
+ir::Expr product_of(const std::vector<ir::Expr>& factors);  // from left to right; at least one
+
+// The iterators that e depends on, in the order in which its indices have them.
+std::vector<int> iters_in_order(const ir::Expr& e);
+std::set<int> iters_of(const ir::Expr& e);
+
+// The axes of a tensor that holds an expression's values. An expression depends on its iterators
+// by the rows of its reads' indices. One axis stands for all rows that are multiples of one linear
+// combination, so that exp(X[y + r]) has a single one.
+struct ValueAxis {
+  ir::Affine along;       // no offset, coefficients without a common divisor
+  std::int64_t low = 0;   // its least value
+  std::int64_t size = 1;  // how many there are from that to the largest
+};
+// Of an expression in a block, the axes with the fewest elements: by the rows, or an axis for each
+// iterator.
+std::vector<ValueAxis> value_axes(const ir::Nest& nest, const ir::Block& block, const ir::Expr& e);
+double elements_of(const std::vector<ValueAxis>& axes);
+
+}  // namespace lathe::schedule

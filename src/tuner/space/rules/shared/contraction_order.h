@@ -1,0 +1,37 @@
+// In which order the factors of a sum of products are multiplied and summed up.
+#pragma once
+
+#include <cstdint>
+#include <set>
+#include <vector>
+
+namespace lathe::space {
+
+// A sum over products of factors, each of which depends on some iterators.
+struct FactorSum {
+  struct Factor {
+    std::set<int> iters;
+    double operations = 0;    // to compute one of its values; 0: it is a read
+    double values = 0;        // how many it has, where they are computed once
+    bool is_worth_it = true;  // false: it may not be computed once and kept by itself
+  };
+  std::vector<Factor> factors;
+  std::vector<double> extents;  // by iterator
+  std::set<int> results;        // the iterators of the result; the others are summed up
+};
+
+// Parts are computed first, and their results are factors of what is above them.
+struct ContractionPart {
+  std::vector<int> factors;            // numbers of those that are multiplied as they are
+  std::vector<ContractionPart> parts;  // multiplied by these
+  bool is_kept = false;                // one factor, whose values are computed once, without a sum
+
+  std::set<int> all_factors() const;
+};
+
+// The order with the least cost; a part without parts, with all factors, where no other one is
+// worth its passes over memory. The number of factors is at most kMostFactors.
+inline constexpr std::size_t kMostFactors = 6;
+ContractionPart contraction_order(const FactorSum& sum);
+
+}  // namespace lathe::space
