@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <bit>
 
+#include "compiler/algebra/algebra.h"
+
 namespace lathe::measure::cpu {
 namespace {
 
@@ -96,8 +98,8 @@ void add_stage(const te::Workload& workload, const te::Stage& stage, const CpuTa
 }  // namespace
 
 schedule::Trace plain_schedule(const te::Workload& workload, const Target& host) {
-  schedule::Trace trace;
-  for (const te::Stage& stage : workload.stages) add_stage(workload, stage, host.as_cpu(), trace);
+  auto [rewritten, trace] = algebra::rewritten(workload);
+  for (const te::Stage& stage : rewritten.stages) add_stage(rewritten, stage, host.as_cpu(), trace);
   return trace;
 }
 

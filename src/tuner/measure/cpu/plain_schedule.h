@@ -7,7 +7,7 @@
 
 namespace lathe::measure::cpu {
 
-// Vectorizes the last spatial loop of each stage, keeps a few vectors of accumulators in registers
+// Rewrites by algebra, vectorizes the last spatial loop of each stage, keeps a few vectors of accumulators in registers
 // where there is a reduction, and leaves everything else in declared order.
 schedule::Trace plain_schedule(const te::Workload& workload, const Target& host);
 

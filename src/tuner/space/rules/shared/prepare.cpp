@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <functional>
 
+#include "compiler/algebra/algebra.h"
 #include "compiler/analysis/dependence.h"
 #include "compiler/te/naive_nest.h"
-#include "tuner/space/rules/shared/algebra.h"
 #include "tuner/space/rules/shared/axes.h"
 #include "tuner/space/rules/shared/reductions.h"
 
@@ -247,7 +247,7 @@ void merge_axes(Prepared& prepared, const te::Workload& workload) {
 
 Prepared begin(const te::Workload& workload) {
   Prepared prepared{te::naive_nest(workload), {}, {}};
-  rewrite_by_algebra(prepared, workload);
+  algebra::rewrite(prepared.nest, prepared.steps, workload.contract.free_layout);
   inline_stages(prepared, workload);
   return prepared;
 }

@@ -1,7 +1,7 @@
 // A workload as rules see it, after the steps with which every schedule of it begins.
 //
 //   - Sums of products are computed in the order that costs least, and expressions that would be
-//     computed anew too often are kept (algebra.h).
+//     computed anew too often are kept (compiler/algebra)
 //   - Element-wise stages are inlined into their readers. Exceptions are stages that depend on
 //   constants
 //     alone (prepare() computes them once), that cost more to compute again than to keep, or that

@@ -5,7 +5,11 @@
 #include <set>
 #include <vector>
 
-namespace lathe::space {
+namespace lathe::algebra {
+
+// Costs, in operations on registers.
+inline constexpr double kPerValueKept = 2;  // it is stored and loaded
+inline constexpr double kPerPass = 2000;    // loops, calls, and threads that wait for each other
 
 // A sum over products of factors, each of which depends on some iterators.
 struct FactorSum {
@@ -34,4 +38,4 @@ struct ContractionPart {
 inline constexpr std::size_t kMostFactors = 6;
 ContractionPart contraction_order(const FactorSum& sum);
 
-}  // namespace lathe::space
+}  // namespace lathe::algebra

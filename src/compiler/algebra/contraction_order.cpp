@@ -1,18 +1,15 @@
-#include "tuner/space/rules/shared/contraction_order.h"
+#include "compiler/algebra/contraction_order.h"
 
 #include <algorithm>
 #include <bit>
 #include <cstddef>
 #include <limits>
 
-namespace lathe::space {
+namespace lathe::algebra {
 namespace {
 
 using Mask = unsigned;  // of factors
 
-// Costs, in multiply-adds of a product in registers.
-constexpr double kPerValueKept = 2;  // it is stored and loaded
-constexpr double kPerPass = 2000;    // loops, calls and the threads that wait for each other
 // Another order must cost no more than this share.
 constexpr double kWorthIt = 0.75;
 
@@ -27,8 +24,8 @@ class Orders {
 
   ContractionPart order() const {
     const Choice plain = choice_of(all_, singles(all_));
-    if (best_[all_].cost > kWorthIt * plain.cost) return part_of(all_, plain);
-    return part_of(all_, best_[all_]);
+    if (best_[all_].cost > kWorthIt * plain.cost) return part_of(plain);
+    return part_of(best_[all_]);
   }
 
  private:
@@ -135,7 +132,7 @@ class Orders {
     if (choice.cost < best_[mask].cost) best_[mask] = choice;
   }
 
-  ContractionPart part_of(Mask mask, const Choice& choice) const {
+  ContractionPart part_of(const Choice& choice) const {
     ContractionPart out;
     for (std::size_t p = 0; p < choice.parts.size(); ++p) {
       const Mask part = choice.parts[p];
@@ -144,7 +141,7 @@ class Orders {
       } else if (is_kept(part)) {
         out.parts.push_back({{std::countr_zero(part)}, {}, true});
       } else {
-        out.parts.push_back(part_of(part, best_[part]));
+        out.parts.push_back(part_of(best_[part]));
       }
     }
     return out;
@@ -165,4 +162,4 @@ std::set<int> ContractionPart::all_factors() const {
 
 ContractionPart contraction_order(const FactorSum& sum) { return Orders(sum).order(); }
 
-}  // namespace lathe::space
+}  // namespace lathe::algebra

@@ -7,14 +7,23 @@
 //     than that, is computed once and kept.
 #pragma once
 
-#include "tuner/space/rules/shared/prepare.h"
+#include "compiler/schedule/step.h"
+#include "compiler/te/workload.h"
 
-namespace lathe::space {
+namespace lathe::algebra {
 
-// Appends its steps to those of a nest as the program has it.
-void rewrite_by_algebra(Prepared& prepared, const te::Workload& workload);
+// Rewrites the naive nest of a workload, and appends the steps.
+void rewrite(ir::Nest& nest, schedule::Trace& steps, bool free_layout);
+
+// The same, as an expression whose naive nest is what the steps make. Names of its new tensors have
+// a dot, which no text has.
+struct Rewritten {
+  te::Workload workload;
+  schedule::Trace steps;
+};
+Rewritten rewritten(const te::Workload& workload);
 
 // About how many arithmetic operations of vectors the expression takes, without its reads.
 double operations_of(const ir::Expr& e);
 
-}  // namespace lathe::space
+}  // namespace lathe::algebra

@@ -1,14 +1,15 @@
-#include "tuner/space/rules/shared/algebra.h"
+#include "compiler/algebra/algebra.h"
 
 #include <algorithm>
 #include <optional>
 
 #include <fmt/format.h>
 
+#include "compiler/algebra/contraction_order.h"
 #include "compiler/schedule/parts.h"
-#include "tuner/space/rules/shared/contraction_order.h"
+#include "compiler/te/naive_nest.h"
 
-namespace lathe::space {
+namespace lathe::algebra {
 namespace {
 
 using ir::BlockId;
@@ -18,8 +19,6 @@ using ir::Expr;
 constexpr double kDear = 4;
 // Fewer evaluations than these times a value are cheaper than to keep it.
 constexpr double kFewestUses = 2;
-constexpr double kPerValueKept = 2.5;  // it is stored and loaded, in operations
-constexpr double kPerPass = 2000;
 constexpr int kMostKept = 8;  // expressions of a block
 
 double operations_of(ir::UnaryOp op) {
@@ -55,8 +54,8 @@ double points_of(const ir::Nest& nest, const ir::Block& block) {
 
 class Rewriter {
  public:
-  Rewriter(Prepared& prepared, bool free_layout)
-      : nest_(prepared.nest), steps_(prepared.steps), free_layout_(free_layout) {}
+  Rewriter(ir::Nest& nest, schedule::Trace& steps, bool free_layout)
+      : nest_(nest), steps_(steps), free_layout_(free_layout) {}
 
   void run() {
     std::vector<std::string> names;
@@ -81,7 +80,9 @@ class Rewriter {
     }
   }
   bool step(schedule::Step step) {
-    return try_step(nest_, steps_, std::move(step), free_layout_);
+    if (!schedule::apply(nest_, step, free_layout_)) return false;
+    steps_.push_back(std::move(step));
+    return true;
   }
 
   // The sum of products of a block.
@@ -92,7 +93,7 @@ class Rewriter {
       if (block.iters[static_cast<std::size_t>(i)].kind == ir::IterKind::kSpatial)
         sum.results.insert(i);
     for (const Expr& factor : factors)
-      sum.factors.push_back({schedule::iters_of(factor), space::operations_of(factor),
+      sum.factors.push_back({schedule::iters_of(factor), algebra::operations_of(factor),
                              schedule::elements_of(schedule::value_axes(nest_, block, factor))});
     return sum;
   }
@@ -147,7 +148,7 @@ class Rewriter {
   }
 
   bool is_worth_keeping(const ir::Block& from, const Expr& e) const {
-    const double operations = space::operations_of(e);
+    const double operations = algebra::operations_of(e);
     if (operations < kDear || !is_computed_anew(from, e)) return false;
     const double points = points_of(nest_, from),
                  values = schedule::elements_of(schedule::value_axes(nest_, from, e));
@@ -187,8 +188,33 @@ double operations_of(const Expr& e) {
   return operations;
 }
 
-void rewrite_by_algebra(Prepared& prepared, const te::Workload& workload) {
-  Rewriter(prepared, workload.contract.free_layout).run();
+void rewrite(ir::Nest& nest, schedule::Trace& steps, bool free_layout) {
+  Rewriter(nest, steps, free_layout).run();
 }
 
-}  // namespace lathe::space
+Rewritten rewritten(const te::Workload& workload) {
+  Rewritten out{workload, {}};
+  ir::Nest nest = te::naive_nest(workload);
+  rewrite(nest, out.steps, workload.contract.free_layout);
+  if (out.steps.empty()) return out;
+  for (std::size_t b = workload.tensors.size(); b < nest.buffers.size(); ++b) {
+    te::Tensor tensor{nest.buffers[b].name, nest.buffers[b].dtype, {},
+                      te::TensorRole::kIntermediate};
+    for (const ir::SizeId size : nest.buffers[b].shape)
+      tensor.shape.push_back(nest.sizes.constant_value(size));
+    out.workload.tensors.push_back(std::move(tensor));
+  }
+  out.workload.stages.clear();
+  for (const BlockId id : nest.blocks_in_order()) {
+    const ir::Block& block = nest.blocks[id];
+    te::Stage stage{block.writes, {}, block.reduce, block.body->dtype, block.body};
+    for (const ir::BlockIter& iter : block.iters)
+      stage.iters.push_back({iter.name, nest.sizes.constant_value(iter.extent),
+                             iter.kind == ir::IterKind::kReduce ? te::IterKind::kReduce
+                                                                : te::IterKind::kSpatial});
+    out.workload.stages.push_back(std::move(stage));
+  }
+  return out;
+}
+
+}  // namespace lathe::algebra
