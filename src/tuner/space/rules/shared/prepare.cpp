@@ -14,6 +14,10 @@ namespace {
 
 constexpr int kLargestBody = 200;  // nodes of an expression, with all that was inlined into it
 
+// From here on any operation in a sum's body costs more than a pass that keeps its values: a sum of
+// products of reads takes one operation a term.
+constexpr double kOftenInASum = 8;
+
 int nodes_in(const ir::Expr& e) {
   int nodes = 0;
   ir::for_each_node(e, [&](const ir::Expr&) { ++nodes; });
@@ -46,14 +50,19 @@ bool is_worth_inlining(const ir::Nest& nest, ir::BlockId id) {
   const ir::Block& block = nest.blocks[id];
   const int nodes = nodes_in(block.body);
   double evaluations = 0;
+  bool in_sum = false;  // that computes what it reads anew for several of its results
   for (const ir::BlockId reader : analysis::readers_of(nest, block.writes)) {
     const auto reads = ir::reads_of(nest.blocks[reader].body);
     const auto times = static_cast<int>(
         std::ranges::count(reads, block.writes, [](const ir::Read* read) { return read->tensor; }));
     evaluations += times * iterations_of(nest, reader);
+    in_sum |= nest.blocks[reader].reduce == ir::ReduceOp::kSum;
     if (nodes_in(nest.blocks[reader].body) + times * nodes > kLargestBody) return false;
   }
-  return !is_dear(block.body) || evaluations <= iterations_of(nest, id);
+  const double values = iterations_of(nest, id);
+  if (in_sum && evaluations >= kOftenInASum * values && algebra::operations_of(block.body) >= 1)
+    return false;
+  return !is_dear(block.body) || evaluations <= values;
 }
 
 te::Tensor tensor_of(const ir::Nest& nest, ir::BufferId id, const te::Workload& workload) {
