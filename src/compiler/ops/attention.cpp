@@ -16,8 +16,7 @@ Result<std::vector<Algorithm>> build_attention(const Values& values) {
                      tokens = LATHE_TRY(values.size("tokens")),
                      width = LATHE_TRY(values.size("width"));
   const std::int64_t kv = values.has("kv-tokens") ? LATHE_TRY(values.size("kv-tokens")) : tokens;
-  const std::int64_t kv_heads =
-      values.has("kv-heads") ? LATHE_TRY(values.size("kv-heads")) : heads;
+  const std::int64_t kv_heads = values.has("kv-heads") ? LATHE_TRY(values.size("kv-heads")) : heads;
   if (heads % kv_heads != 0)
     return Values::error("kv-heads", "the {} heads of Q do not divide among {} of K and V", heads,
                          kv_heads);

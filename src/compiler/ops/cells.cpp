@@ -41,9 +41,12 @@ struct Cell {
 };
 
 Result<Cell> cell_of(const Values& values, std::int64_t gates) {
-  return Cell{LATHE_TRY(float_of(values)),          LATHE_TRY(values.size("batch")),
-              LATHE_TRY(values.size("input-size")), LATHE_TRY(values.size("hidden-size")),
-              gates,                                !values.flag("no-bias")};
+  return Cell{LATHE_TRY(float_of(values)),
+              LATHE_TRY(values.size("batch")),
+              LATHE_TRY(values.size("input-size")),
+              LATHE_TRY(values.size("hidden-size")),
+              gates,
+              !values.flag("no-bias")};
 }
 
 constexpr const char *kFromInput = "(sum(i) x[b,i] * w_ih[g,k,i])",

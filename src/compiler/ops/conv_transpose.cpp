@@ -26,8 +26,9 @@ struct UpAxis {
   std::string name, tap;  // iterators of the output and of the taps of a phase: "y", "r"
   std::vector<Digit> phase;
   std::int64_t taps = 0, first_tap = 0, first_input = 0;  // of a phase; of phase 0
-  std::int64_t tap_step = 1, tap_input = 1;  // from one tap of a phase to the next, and to its input
-  std::string only = {};  // the phases that taps reach, as a condition; empty: all
+  std::int64_t tap_step = 1,
+               tap_input = 1;  // from one tap of a phase to the next, and to its input
+  std::string only = {};       // the phases that taps reach, as a condition; empty: all
 
   bool whole() const { return out % stride == 0; }  // no phase is left out at the end
   std::int64_t steps() const { return (out + stride - 1) / stride; }
@@ -119,10 +120,9 @@ void set_phases(UpAxis& axis) {
 
 Result<UpAxis> up_axis(UpAxis axis, std::int64_t more) {
   if (more >= std::max(axis.stride, axis.dilation))
-    return Values::error("output-padding", "{} is not less than the stride {}{} along {}", more,
-                         axis.stride,
-                         axis.dilation > 1 ? fmt::format(" or the dilation {}", axis.dilation) : "",
-                         axis.name);
+    return Values::error(
+        "output-padding", "{} is not less than the stride {}{} along {}", more, axis.stride,
+        axis.dilation > 1 ? fmt::format(" or the dilation {}", axis.dilation) : "", axis.name);
   const std::int64_t all =
       (axis.in - 1) * axis.stride + axis.dilation * (axis.kernel - 1) + 1 + more;
   axis.out = all - axis.pad.before - axis.pad.after;
@@ -197,8 +197,8 @@ Indices indices_of(const UpAxis& axis) {
           low >= 0 && high < axis.kernel, first >= 0 && last < axis.in};
 }
 
-// The sum of a phase, or 0 of a phase without taps. Taps outside of the kernel are read as 0, or left out where a NaN of the
-// input would show that they are there.
+// The sum of a phase, or 0 of a phase without taps. Taps outside of the kernel are read as 0, or
+// left out where a NaN of the input would show that they are there.
 std::string value_of(const Transpose& t, te::Numerics level) {
   std::vector<std::string> taps, inputs, over, inside, only;
   bool taps_inside = true, inputs_inside = true;

@@ -11,7 +11,8 @@ Result<std::vector<Algorithm>> build_one_hot(const Values& values) {
   const Dtype dtype = LATHE_TRY(dtype_of(values));
   const auto index_dtype = dtype_from_name(values.text("index-dtype"));
   if (!index_dtype || is_float(*index_dtype) || *index_dtype == Dtype::kBool)
-    return Values::error("index-dtype", "'{}' is no type of whole numbers; known are i64, i32, i8, u8",
+    return Values::error("index-dtype",
+                         "'{}' is no type of whole numbers; known are i64, i32, i8, u8",
                          values.text("index-dtype"));
   const std::int64_t depth = LATHE_TRY(values.size("depth"));
   const auto& shape = values.numbers("input");
@@ -28,11 +29,11 @@ Result<std::vector<Algorithm>> build_one_hot(const Values& values) {
   output.pop_back();
   output.insert(output.begin() + place, depth);
   const std::string x = fmt::format("X[{}]", fmt::join(index, ","));
-  return direct(parsed(
-      "one_hot",
-      fmt::format("{}\n{}\nY[{}] = select({} == k, 1, 0)\n", typed(shaped("X", shape), *index_dtype),
-                  typed(shaped("Y", output), dtype), fmt::join(iters, ","),
-                  *index_dtype == Dtype::kI64 ? x : fmt::format("i64({})", x))));
+  return direct(
+      parsed("one_hot", fmt::format("{}\n{}\nY[{}] = select({} == k, 1, 0)\n",
+                                    typed(shaped("X", shape), *index_dtype),
+                                    typed(shaped("Y", output), dtype), fmt::join(iters, ","),
+                                    *index_dtype == Dtype::kI64 ? x : fmt::format("i64({})", x))));
 }
 
 }  // namespace

@@ -21,7 +21,8 @@ std::string_view letters_of(std::size_t rank) { return kAxes.substr(kAxes.size()
 std::string_view taps_of(std::size_t rank) { return kTaps.substr(kTaps.size() - rank); }
 
 std::string one_or_each(std::size_t rank) {
-  return rank == 1 ? "one value" : fmt::format("one value, or {}", fmt::join(letters_of(rank), ","));
+  return rank == 1 ? "one value"
+                   : fmt::format("one value, or {}", fmt::join(letters_of(rank), ","));
 }
 
 Parameter pad_parameter(std::size_t rank, const std::string& what) {

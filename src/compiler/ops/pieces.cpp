@@ -29,8 +29,7 @@ Result<std::string> value_text(const Values& values, Dtype dtype) {
   const std::string& text = values.text("value");
   if (is_float(dtype) && (text == "inf" || text == "-inf")) return text;
   const auto value = parse_real(text);
-  if (!value)
-    return Values::error("value", "'{}' is no number, as 0.5 and -inf are", text);
+  if (!value) return Values::error("value", "'{}' is no number, as 0.5 and -inf are", text);
   if (const auto number = te::number_as(*value, dtype); !number)
     return Values::error("value", "{}", number.error().message);
   return fmt::format("{}", *value);
@@ -100,8 +99,9 @@ Result<std::vector<std::int64_t>> for_each_axis(const Values& values, std::strin
   std::vector<std::int64_t> out = values.numbers(name);
   if (out.size() == 1) out.resize(axes.size(), out.front());
   if (out.size() == axes.size()) return out;
-  return Values::error(name, "one value, or one for each of the {} dimensions {}, are needed, {} are given",
-                       axes.size(), fmt::join(axes, ","), out.size());
+  return Values::error(
+      name, "one value, or one for each of the {} dimensions {}, are needed, {} are given",
+      axes.size(), fmt::join(axes, ","), out.size());
 }
 
 Result<std::vector<Algorithm>> build_slice(const Values& values) {
@@ -126,7 +126,8 @@ Result<std::vector<Algorithm>> build_slice(const Values& values) {
           begins.empty() ? "ends" : "begins",
           "the slice of dimension {} of [{}] is empty: with the step {} nothing is from {} to "
           "before {}",
-          d, fmt::join(shape, ","), steps[a], begins.empty() ? "its start" : fmt::to_string(begins[a]),
+          d, fmt::join(shape, ","), steps[a],
+          begins.empty() ? "its start" : fmt::to_string(begins[a]),
           ends.empty() ? "its end" : fmt::to_string(ends[a]));
     output[d] = slice.count;
     index[d] = moved(d, slice.step, slice.begin);
@@ -142,8 +143,7 @@ Result<std::vector<std::vector<std::int64_t>>> shapes_of(const std::string& text
     for (const std::string& part : split(shape, ',')) {
       const auto size = parse_integer(part, 1);
       if (!size)
-        return Values::error("inputs",
-                             "{}; write the shapes as '2,3,4;2,5,4', one for each input",
+        return Values::error("inputs", "{}; write the shapes as '2,3,4;2,5,4', one for each input",
                              size.error().message);
       out.back().push_back(*size);
     }
@@ -187,8 +187,8 @@ Result<std::vector<Algorithm>> build_concat(const Values& values) {
     std::vector<std::string> index;
     for (std::size_t d = 0; d < output.size(); ++d)
       index.push_back(moved(d, 1, d == axis ? -output[axis] : 0));
-    reads.push_back(fmt::format("X{}[{}{}]", i, fmt::join(index, ","),
-                                shapes.size() > 1 ? " else 0" : ""));
+    reads.push_back(
+        fmt::format("X{}[{}{}]", i, fmt::join(index, ","), shapes.size() > 1 ? " else 0" : ""));
     begins.push_back(output[axis]);
     output[axis] += shapes[i][axis];
     text += typed(shaped(fmt::format("X{}", i), shapes[i]), dtype) + "\n";
@@ -212,17 +212,18 @@ Operator pad() {
 }
 
 Operator slice() {
-  return {"slice",
-          "elements of X at even distances along some dimensions, as X[BEGIN:END:STEP] in Python",
-          {{Kind::kDims, "input", "", "shape of the input"},
-           {Kind::kOffsets, "begins", "start",
-            "the first ones, counted from the end where they are negative: one value, or one for "
-            "each dimension in --axes"},
-           {Kind::kOffsets, "ends", "end", "the first ones that are left out, likewise"},
-           {Kind::kOffsets, "steps", "1", "from one to the next, likewise; negative ones go back"},
-           {Kind::kAxes, "axes", "all", "dimensions that these are for: 0 is the first, -1 the last"},
-           dtype_parameter()},
-          build_slice};
+  return {
+      "slice",
+      "elements of X at even distances along some dimensions, as X[BEGIN:END:STEP] in Python",
+      {{Kind::kDims, "input", "", "shape of the input"},
+       {Kind::kOffsets, "begins", "start",
+        "the first ones, counted from the end where they are negative: one value, or one for "
+        "each dimension in --axes"},
+       {Kind::kOffsets, "ends", "end", "the first ones that are left out, likewise"},
+       {Kind::kOffsets, "steps", "1", "from one to the next, likewise; negative ones go back"},
+       {Kind::kAxes, "axes", "all", "dimensions that these are for: 0 is the first, -1 the last"},
+       dtype_parameter()},
+      build_slice};
 }
 
 Operator concat() {

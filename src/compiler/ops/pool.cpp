@@ -112,9 +112,14 @@ Result<Pool> pool_of(const Values& values, std::size_t rank) {
                                                  ? LATHE_TRY(values.each("dilation", letters))
                                                  : std::vector<std::int64_t>(rank, 1);
   for (std::size_t a = 0; a < rank; ++a) {
-    PoolAxis axis{out.input[2 + a],  kernel[a],        stride[a],
-                  dilation[a],       padding[a].before, padding[a].after,
-                  0,                 std::string(1, letters[a]),
+    PoolAxis axis{out.input[2 + a],
+                  kernel[a],
+                  stride[a],
+                  dilation[a],
+                  padding[a].before,
+                  padding[a].after,
+                  0,
+                  std::string(1, letters[a]),
                   std::string(1, taps_of(rank)[a])};
     LATHE_TRY_STATUS(fit_windows(axis, values.flag("ceil-mode")));
     out.axes.push_back(std::move(axis));
@@ -151,8 +156,9 @@ Result<std::vector<Algorithm>> build_max(const Values& values) {
   const Dtype dtype = LATHE_TRY(dtype_of(values));
   const Pool pool = LATHE_TRY(pool_of(values, kRank));
   if (dtype == Dtype::kI64 && pool.padded())
-    return Values::error(pool.overhangs() ? "ceil-mode" : "pad",
-                         "i64 has no number below all others to pad with; leave it out, or take f64");
+    return Values::error(
+        pool.overhangs() ? "ceil-mode" : "pad",
+        "i64 has no number below all others to pad with; leave it out, or take f64");
   return pooled(pool, "max", dtype,
                 fmt::format("max({}) {}", pool.over(), pool.read(lowest_of(dtype))));
 }

@@ -63,9 +63,9 @@ std::vector<Parameter> reduction_parameters() {
 
 Operator reduce() {
   std::vector<Parameter> parameters = reduction_parameters();
-  parameters.insert(parameters.begin() + 1,
-                    {Kind::kText, "op", "",
-                     fmt::format("one of {}; needed", fmt::join(kReductions, ", "))});
+  parameters.insert(
+      parameters.begin() + 1,
+      {Kind::kText, "op", "", fmt::format("one of {}; needed", fmt::join(kReductions, ", "))});
   return {"reduce", "sum, prod, max, min, mean, argmax or argmin of X over some of its dimensions",
           std::move(parameters), build_reduce};
 }

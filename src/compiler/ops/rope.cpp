@@ -25,9 +25,8 @@ Result<std::vector<Algorithm>> build_rope(const Values& values) {
   for (const char* name : {"cosine", "sine"})
     text += typed(shaped(name, {tokens, width / 2}), dtype) + "\n";
   const auto read = [&](const std::string& element) {
-    return te::is_narrow(dtype)
-               ? fmt::format("{}({})", name_of(te::accumulator_of(dtype)), element)
-               : element;
+    return te::is_narrow(dtype) ? fmt::format("{}({})", name_of(te::accumulator_of(dtype)), element)
+                                : element;
   };
   const std::string one = read(interleaved ? "X[h,t,p,e]" : "X[h,t,e,p]"),
                     other = read(interleaved ? "X[h,t,p,1 - e]" : "X[h,t,1 - e,p]"),

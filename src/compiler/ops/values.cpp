@@ -43,7 +43,8 @@ std::string names_of(const std::vector<Parameter>& parameters) {
 }  // namespace
 
 const char* name_of(Parameter::Kind kind) {
-  constexpr const char* kNames[] = {"int", "ints", "dims", "axes", "offsets", "real", "flag", "text"};
+  constexpr const char* kNames[] = {"int",     "ints", "dims", "axes",
+                                    "offsets", "real", "flag", "text"};
   return kNames[static_cast<int>(kind)];
 }
 

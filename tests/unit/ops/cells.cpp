@@ -15,8 +15,8 @@ struct CellCase {
 };
 
 std::vector<CellCase> cell_cases() {
-  return {{1, 1, 1, true, "f32"},  {3, 5, 7, true, "f32"},  {2, 4, 3, false, "f64"},
-          {2, 3, 5, true, "f16"},  {1, 17, 2, false, "f32"}, {2, 2, 3, true, "bf16"}};
+  return {{1, 1, 1, true, "f32"}, {3, 5, 7, true, "f32"},   {2, 4, 3, false, "f64"},
+          {2, 3, 5, true, "f16"}, {1, 17, 2, false, "f32"}, {2, 2, 3, true, "bf16"}};
 }
 
 struct Step {
@@ -73,8 +73,9 @@ TEST(LstmCell, AsInPyTorch) {
     EXPECT_EQ(s.workload.tensors[static_cast<std::size_t>(outputs[0])].name, "h_next");
     EXPECT_EQ(s.workload.tensors[static_cast<std::size_t>(outputs[1])].name, "c_next");
     EXPECT_EQ(s.outputs[0].dtype, *dtype_from_name(c.dtype));
-    EXPECT_EQ(s.workload.tensors[static_cast<std::size_t>(s.workload.find("w_ih"))].shape_at_border(),
-              (Index{4 * c.hidden, c.inputs}));
+    EXPECT_EQ(
+        s.workload.tensors[static_cast<std::size_t>(s.workload.find("w_ih"))].shape_at_border(),
+        (Index{4 * c.hidden, c.inputs}));
     for (std::int64_t b = 0; b < c.batch; ++b)
       for (std::int64_t k = 0; k < c.hidden; ++k) {
         const auto gate = [&](std::int64_t g) {
@@ -82,8 +83,8 @@ TEST(LstmCell, AsInPyTorch) {
           return s.sum("w_ih", "x", b, row) + s.bias("b_ih", row) + s.sum("w_hh", "h", b, row) +
                  s.bias("b_hh", row);
         };
-        const double next = sigmoid(gate(1)) * at(s.input("c"), {b, k}) +
-                            sigmoid(gate(0)) * std::tanh(gate(2));
+        const double next =
+            sigmoid(gate(1)) * at(s.input("c"), {b, k}) + sigmoid(gate(0)) * std::tanh(gate(2));
         expect_near(s.outputs[1], {b, k}, next);
         expect_near(s.outputs[0], {b, k}, sigmoid(gate(3)) * std::tanh(next));
       }
@@ -130,7 +131,8 @@ TEST(Rope, HalvesAndNeighbours) {
           const bool first = interleaved ? d % 2 == 0 : d < half;
           const std::int64_t other = interleaved ? (d ^ 1) : first ? d + half : d - half;
           const auto x = [&](std::int64_t place) {
-            return r.inputs[0].values[static_cast<std::size_t>((y[0] * rows + y[1]) * columns + place)];
+            return r.inputs[0]
+                .values[static_cast<std::size_t>((y[0] * rows + y[1]) * columns + place)];
           };
           const double cosine = at(r.inputs[1], {y[1], pair}), sine = at(r.inputs[2], {y[1], pair});
           return first ? x(d) * cosine - x(other) * sine : x(d) * cosine + x(other) * sine;

@@ -42,7 +42,7 @@ Evaluation run_pool(const char* kind, const Pool& t, Arguments more) {
 }
 
 struct Window {
-  std::vector<double> inside;   // its elements of the input
+  std::vector<double> inside;     // its elements of the input
   std::int64_t with_padding = 0;  // how many places of it are in the input or its padding
 };
 
@@ -119,25 +119,21 @@ TEST(AvgPool, PaddingCountsOrDoesNot) {
   };
   for (const Pool& t : pools())
     for (const char* dtype : {"f32", "f64", "f16"}) {
-      check_pool(run_pool("avg", t, {{"dtype", dtype}}), t, [&](const Window& w) {
-        return sum(w) / static_cast<double>(w.with_padding);
-      });
+      check_pool(run_pool("avg", t, {{"dtype", dtype}}), t,
+                 [&](const Window& w) { return sum(w) / static_cast<double>(w.with_padding); });
       const Evaluation inside = run_pool("avg", t, {{"dtype", dtype}, {"inside-only", ""}});
       EXPECT_EQ(inside.output.dtype, *dtype_from_name(dtype));
-      check_pool(inside, t, [&](const Window& w) {
-        return sum(w) / static_cast<double>(w.inside.size());
-      });
+      check_pool(inside, t,
+                 [&](const Window& w) { return sum(w) / static_cast<double>(w.inside.size()); });
     }
 }
 
 // What PyTorch gives: torch.nn.functional.avg_pool1d(torch.arange(1., 7.), 3, 2, 1, ceil_mode=True)
 // is [1, 3, 5, 3]: the last window has one element and one of padding, and a place beyond it.
 TEST(AvgPool, TheDivisorOfCeilModeLeavesOutWhatIsBeyondThePadding) {
-  const te::Workload p = built("avg_pool1d", {{"input", "1,1,6"},
-                                              {"kernel", "3"},
-                                              {"stride", "2"},
-                                              {"pad", "1"},
-                                              {"ceil-mode", ""}});
+  const te::Workload p = built(
+      "avg_pool1d",
+      {{"input", "1,1,6"}, {"kernel", "3"}, {"stride", "2"}, {"pad", "1"}, {"ceil-mode", ""}});
   const Evaluation r = evaluated(p, {{Dtype::kF32, {1, 1, 6}, {1, 2, 3, 4, 5, 6}, {}}});
   EXPECT_EQ(r.output.values, (std::vector<double>{1, 3, 5, 3}));
 }
@@ -146,7 +142,8 @@ TEST(MaxPool, NanAndInfinitiesAreKept) {
   const double inf = std::numeric_limits<double>::infinity(), nan = std::nan("");
   const te::Workload p =
       built("max_pool1d", {{"input", "1,1,7"}, {"kernel", "3"}, {"stride", "2"}, {"pad", "1"}});
-  const Evaluation r = evaluated(p, {{Dtype::kF32, {1, 1, 7}, {-inf, -inf, 1, nan, 2, inf, 3}, {}}});
+  const Evaluation r =
+      evaluated(p, {{Dtype::kF32, {1, 1, 7}, {-inf, -inf, 1, nan, 2, inf, 3}, {}}});
   EXPECT_EQ(r.output.values[0], -inf);
   EXPECT_TRUE(std::isnan(r.output.values[1]) && std::isnan(r.output.values[2]));
   EXPECT_EQ(r.output.values[3], inf);

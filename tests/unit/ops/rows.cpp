@@ -263,8 +263,8 @@ TEST(Attention, ScalesMasksAndOtherKeys) {
        {AttentionCase{1, 1, 1, 1, false, {}}, AttentionCase{2, 5, 5, 3, false, {}},
         AttentionCase{3, 7, 7, 4, true, {}}, AttentionCase{2, 3, 11, 5, false, 0.5},
         AttentionCase{1, 4, 6, 2, true, -1.25}, AttentionCase{1, 6, 4, 2, true, {}, "f16"},
-        AttentionCase{2, 3, 3, 4, false, {}, "f64"},
-        AttentionCase{6, 3, 5, 4, false, {}, "f32", 2}, AttentionCase{4, 5, 5, 3, true, {}, "f16", 1},
+        AttentionCase{2, 3, 3, 4, false, {}, "f64"}, AttentionCase{6, 3, 5, 4, false, {}, "f32", 2},
+        AttentionCase{4, 5, 5, 3, true, {}, "f16", 1},
         AttentionCase{3, 2, 2, 5, true, {}, "f32", 3}}) {
     Arguments arguments = {{"heads", list({c.heads})},          {"tokens", list({c.tokens})},
                            {"width", list({c.width})},          {"kv-tokens", list({c.kv})},

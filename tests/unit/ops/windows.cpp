@@ -131,9 +131,9 @@ void check_transposed(Transposed t) {
     });
   });
   const bool follows = !t.epilogue.empty();  // bias,relu
-  SCOPED_TRACE(fmt::format("{} input {} weight {} stride {} pad {} {} more {} groups {} dilation {}",
-                           name, t.input, t.weight, t.stride, t.pad, t.after, t.more, t.groups,
-                           t.dilation));
+  SCOPED_TRACE(
+      fmt::format("{} input {} weight {} stride {} pad {} {} more {} groups {} dilation {}", name,
+                  t.input, t.weight, t.stride, t.pad, t.after, t.more, t.groups, t.dilation));
   expect_output(r, shape, [&](const Index& y) {
     return follows ? std::max(0.0, at(want, y) + at(r.inputs[2], {y[1]})) : at(want, y);
   });
@@ -174,7 +174,8 @@ TEST(ConvTranspose1d, EveryDilation) {
         for (std::int64_t pad = 0; pad <= 5; ++pad) {
           const std::int64_t out = 2 * stride + dilation * (kernel - 1) + 1;
           if (pad < out)
-            check_transposed({{1, 2, 3}, {2, 2, kernel}, {stride}, {pad}, {0}, 1, "", {dilation}, {0}});
+            check_transposed(
+                {{1, 2, 3}, {2, 2, kernel}, {stride}, {pad}, {0}, 1, "", {dilation}, {0}});
           if (2 * pad < out)
             check_transposed(
                 {{1, 1, 3}, {1, 2, kernel}, {stride}, {pad}, {dilation - 1}, 1, "", {dilation}});
@@ -193,10 +194,23 @@ TEST(ConvTranspose3d, StridesPaddingDilationGroups) {
   check_transposed({{1, 2, 2, 3, 4}, {2, 3, 2, 2, 2}, {2, 2, 2}, {0, 0, 0}, {0, 0, 0}});
   check_transposed({{1, 2, 3, 2, 3}, {2, 3, 4, 4, 4}, {2, 2, 2}, {1, 1, 1}, {0, 0, 0}});
   check_transposed({{2, 2, 2, 3, 2}, {2, 1, 3, 2, 3}, {2, 3, 1}, {1, 0, 1}, {1, 0, 0}, 2});
-  check_transposed(
-      {{1, 2, 2, 3, 2}, {2, 2, 2, 3, 2}, {2, 1, 3}, {1, 1, 0}, {0, 1, 0}, 1, "bias,relu", {2, 3, 2}});
-  check_transposed({{1, 2, 2, 3, 2}, {2, 1, 2, 3, 2}, {2, 1, 3}, {0, 2, 0}, {0, 0, 1}, 2, "",
-                    {1, 2, 1}, {1, 0, 1}});
+  check_transposed({{1, 2, 2, 3, 2},
+                    {2, 2, 2, 3, 2},
+                    {2, 1, 3},
+                    {1, 1, 0},
+                    {0, 1, 0},
+                    1,
+                    "bias,relu",
+                    {2, 3, 2}});
+  check_transposed({{1, 2, 2, 3, 2},
+                    {2, 1, 2, 3, 2},
+                    {2, 1, 3},
+                    {0, 2, 0},
+                    {0, 0, 1},
+                    2,
+                    "",
+                    {1, 2, 1},
+                    {1, 0, 1}});
 }
 
 TEST(ConvTranspose2d, NoTapMeetsAZero) {

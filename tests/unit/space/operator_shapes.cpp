@@ -163,7 +163,8 @@ class Shapes {
       more.push_back(rng_.between(0, step - 1));
     }
     if (coin(0.3))
-      for (std::size_t a = 0; a < rank; ++a) pad.push_back(rng_.between(0, (weight[2 + a] - 1) / 2));
+      for (std::size_t a = 0; a < rank; ++a)
+        pad.push_back(rng_.between(0, (weight[2 + a] - 1) / 2));
     Arguments out{{"input", list(input)},
                   {"weight", list(weight)},
                   {"stride", list(stride)},
@@ -311,8 +312,9 @@ class Shapes {
   }
   Arguments function() {
     return {{"input", list(shape())},
-            {"function", word({"relu", "gelu", "gelu-tanh", "silu", "mish", "softplus", "elu", "hardswish",
-                               "hardsigmoid", "relu6", "softsign", "sigmoid", "tanh", "erf"})}};
+            {"function",
+             word({"relu", "gelu", "gelu-tanh", "silu", "mish", "softplus", "elu", "hardswish",
+                   "hardsigmoid", "relu6", "softsign", "sigmoid", "tanh", "erf"})}};
   }
 
   Rng rng_;
