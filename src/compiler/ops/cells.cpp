@@ -23,10 +23,11 @@ struct Cell {
     return narrow() ? typed(shaped(name, shape), te::accumulator_of(dtype)) + "\n" : "";
   }
   std::vector<std::int64_t> state() const { return {batch, hidden}; }
-  // Callers see the gates' rows one after the other.
+  // Only of four gates there is c. Callers see the gates' rows one after the other.
   std::string declarations() const {
     std::string out = typed(shaped("x", {batch, inputs}), dtype) + "\n" +
                       typed(shaped("h", state()), dtype) + "\n";
+    if (gates == 4) out += typed(shaped("c", state()), dtype) + "\n";
     const auto constant = [&](const char* name, std::vector<std::int64_t> shape) {
       std::vector<std::int64_t> border = {gates * hidden};
       border.insert(border.end(), shape.begin() + 2, shape.end());
@@ -49,22 +50,29 @@ Result<Cell> cell_of(const Values& values, std::int64_t gates) {
               !values.flag("no-bias")};
 }
 
-constexpr const char *kFromInput = "(sum(i) x[b,i] * w_ih[g,k,i])",
-                     *kFromState = "(sum(j) h[b,j] * w_hh[g,k,j])";
+// The sums over the input and over the state for each gate g: A[b,g,k] and B[b,g,k].
+std::string sums_of(const Cell& cell) {
+  std::string text;
+  for (const char* name : {"A", "B"})
+    text += cell.wide(name, {cell.batch, cell.gates, cell.hidden});
+  return text + fmt::format(
+                    "A[b,g,k] = (sum(i) x[b,i] * w_ih[g,k,i]){}\n"
+                    "B[b,g,k] = (sum(j) h[b,j] * w_hh[g,k,j]){}\n",
+                    cell.bias ? " + b_ih[g,k]" : "", cell.bias ? " + b_hh[g,k]" : "");
+}
 
 // Of 16 bits, h is made of c before that is rounded.
 Result<std::vector<Algorithm>> build_lstm(const Values& values) {
   const Cell cell = LATHE_TRY(cell_of(values, 4));
   const std::string c = cell.narrow() ? "C" : "c_next";
-  std::string text = cell.declarations() + typed(shaped("c", cell.state()), cell.dtype) + "\n";
+  std::string text = cell.declarations();
   for (const char* name : {"h_next", "c_next"})
     text += "output " + typed(shaped(name, cell.state()), cell.dtype) + "\n";
-  text += cell.wide("G", {cell.batch, 4, cell.hidden}) + cell.wide("C", cell.state());
-  text += fmt::format("G[b,g,k] = {} + {}{}\n", kFromInput, kFromState,
-                      cell.bias ? " + b_ih[g,k] + b_hh[g,k]" : "");
+  text += cell.wide("C", cell.state()) + sums_of(cell);
   text += fmt::format(
-      "{0}[b,k] = sigmoid(G[b,1,k]) * {1} + sigmoid(G[b,0,k]) * tanh(G[b,2,k])\n"
-      "h_next[b,k] = sigmoid(G[b,3,k]) * tanh({0}[b,k])\n",
+      "{0}[b,k] = sigmoid(A[b,1,k] + B[b,1,k]) * {1} + "
+      "sigmoid(A[b,0,k] + B[b,0,k]) * tanh(A[b,2,k] + B[b,2,k])\n"
+      "h_next[b,k] = sigmoid(A[b,3,k] + B[b,3,k]) * tanh({0}[b,k])\n",
       c, cell.read("c[b,k]"));
   if (cell.narrow()) text += "c_next[b,k] = C[b,k]\n";
   return direct(parsed("lstm_cell", text));
@@ -74,14 +82,12 @@ Result<std::vector<Algorithm>> build_gru(const Values& values) {
   const Cell cell = LATHE_TRY(cell_of(values, 3));
   std::string text = cell.declarations();
   text += "output " + typed(shaped("h_next", cell.state()), cell.dtype) + "\n";
-  for (const char* name : {"A", "B"}) text += cell.wide(name, {cell.batch, 3, cell.hidden});
   for (const char* name : {"Z", "N"}) text += cell.wide(name, cell.state());
+  text += sums_of(cell);
   text += fmt::format(
-      "A[b,g,k] = {}{}\nB[b,g,k] = {}{}\n"
       "Z[b,k] = sigmoid(A[b,1,k] + B[b,1,k])\n"
       "N[b,k] = tanh(A[b,2,k] + sigmoid(A[b,0,k] + B[b,0,k]) * B[b,2,k])\n"
       "h_next[b,k] = (1 - Z[b,k]) * N[b,k] + Z[b,k] * {}\n",
-      kFromInput, cell.bias ? " + b_ih[g,k]" : "", kFromState, cell.bias ? " + b_hh[g,k]" : "",
       cell.read("h[b,k]"));
   return direct(parsed("gru_cell", text));
 }

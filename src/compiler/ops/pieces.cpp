@@ -108,14 +108,14 @@ Result<std::vector<Algorithm>> build_slice(const Values& values) {
   const Dtype dtype = LATHE_TRY(dtype_of(values));
   const auto& shape = values.numbers("input");
   const auto axes = LATHE_TRY(axes_in_order(values, shape));
-  const auto begins = LATHE_TRY(for_each_axis(values, "begins", axes)),
-             ends = LATHE_TRY(for_each_axis(values, "ends", axes)),
-             steps = LATHE_TRY(for_each_axis(values, "steps", axes));
+  const auto begins = LATHE_TRY(for_each_axis(values, "begin", axes)),
+             ends = LATHE_TRY(for_each_axis(values, "end", axes)),
+             steps = LATHE_TRY(for_each_axis(values, "step", axes));
   std::vector<std::int64_t> output = shape;
   std::vector<std::string> index;
   for (std::size_t d = 0; d < shape.size(); ++d) index.push_back(moved(d, 1, 0));
   for (std::size_t a = 0; a < axes.size(); ++a) {
-    if (steps[a] == 0) return Values::error("steps", "a step of 0 leads nowhere; give 1, or -1");
+    if (steps[a] == 0) return Values::error("step", "a step of 0 leads nowhere; give 1, or -1");
     const auto at = [&](const std::vector<std::int64_t>& of) {
       return of.empty() ? std::nullopt : std::optional(of[a]);
     };
@@ -123,7 +123,7 @@ Result<std::vector<Algorithm>> build_slice(const Values& values) {
     const Slice slice = slice_of(shape[d], at(begins), at(ends), steps[a]);
     if (slice.count == 0)
       return Values::error(
-          begins.empty() ? "ends" : "begins",
+          begins.empty() ? "end" : "begin",
           "the slice of dimension {} of [{}] is empty: with the step {} nothing is from {} to "
           "before {}",
           d, fmt::join(shape, ","), steps[a],
@@ -216,11 +216,11 @@ Operator slice() {
       "slice",
       "elements of X at even distances along some dimensions, as X[BEGIN:END:STEP] in Python",
       {{Kind::kDims, "input", "", "shape of the input"},
-       {Kind::kOffsets, "begins", "start",
+       {Kind::kOffsets, "begin", "start",
         "the first ones, counted from the end where they are negative: one value, or one for "
         "each dimension in --axes"},
-       {Kind::kOffsets, "ends", "end", "the first ones that are left out, likewise"},
-       {Kind::kOffsets, "steps", "1", "from one to the next, likewise; negative ones go back"},
+       {Kind::kOffsets, "end", "end", "the first ones that are left out, likewise"},
+       {Kind::kOffsets, "step", "1", "from one to the next, likewise; negative ones go back"},
        {Kind::kAxes, "axes", "all", "dimensions that these are for: 0 is the first, -1 the last"},
        dtype_parameter()},
       build_slice};

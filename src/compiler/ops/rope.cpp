@@ -8,7 +8,7 @@ namespace {
 
 using Kind = Parameter::Kind;
 
-// Element e of pair p, and its other one, 1 - e.
+// Element e of pair p.
 Result<std::vector<Algorithm>> build_rope(const Values& values) {
   const Dtype dtype = LATHE_TRY(float_of(values));
   const std::int64_t heads = LATHE_TRY(values.size("heads")),
@@ -28,11 +28,12 @@ Result<std::vector<Algorithm>> build_rope(const Values& values) {
     return te::is_narrow(dtype) ? fmt::format("{}({})", name_of(te::accumulator_of(dtype)), element)
                                 : element;
   };
-  const std::string one = read(interleaved ? "X[h,t,p,e]" : "X[h,t,e,p]"),
-                    other = read(interleaved ? "X[h,t,p,1 - e]" : "X[h,t,1 - e,p]"),
+  // Both elements are read by their place: where they are neighbours, p is the loop of vectors.
+  const std::string first = read(interleaved ? "X[h,t,p,0]" : "X[h,t,0,p]"),
+                    second = read(interleaved ? "X[h,t,p,1]" : "X[h,t,1,p]"),
                     cosine = read("cosine[t,p]"), sine = read("sine[t,p]");
-  text += fmt::format("Y[{0}] = select(e == 0, {1} * {3} - {2} * {4}, {1} * {3} + {2} * {4})\n",
-                      interleaved ? "h,t,p,e" : "h,t,e,p", one, other, cosine, sine);
+  text += fmt::format("Y[{0}] = select(e == 0, {1} * {3} - {2} * {4}, {2} * {3} + {1} * {4})\n",
+                      interleaved ? "h,t,p,e" : "h,t,e,p", first, second, cosine, sine);
   return direct(parsed("rope", text));
 }
 

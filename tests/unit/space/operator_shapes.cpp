@@ -285,12 +285,12 @@ class Shapes {
   }
   Arguments cut() {
     const Index input = shape();
-    Arguments out = {{"input", list(input)}, {"steps", word({"1", "2", "-1", "-3"})}};
+    Arguments out = {{"input", list(input)}, {"step", word({"1", "2", "-1", "-3"})}};
     if (coin()) out["axes"] = list(some_of(input));
-    const bool back = out["steps"].front() == '-';
+    const bool back = out["step"].front() == '-';
     // Ends that leave one element or more of any dimension.
-    if (coin()) out["ends"] = back ? "-9999" : "9999";
-    if (coin(0.4)) out[back ? "ends" : "begins"] = back ? "-9999" : "-2";
+    if (coin()) out["end"] = back ? "-9999" : "9999";
+    if (coin(0.4)) out[back ? "end" : "begin"] = back ? "-9999" : "-2";
     return out;
   }
   Arguments concatenation() {
