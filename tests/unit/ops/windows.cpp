@@ -189,6 +189,34 @@ TEST(ConvTranspose2d, DilationsAndUnevenPadding) {
   check_transposed({{2, 3, 4, 3}, {3, 1, 3, 3}, {3, 2}, {2, 1}, {0, 1}, 3, "", {3, 1}, {0, 2}});
 }
 
+// Where terms that are no part of an element must not touch it, infinities of the input are in the
+// outputs that its taps reach, and in no other: not in those of phases without taps either.
+TEST(ConvTranspose1d, InfinitiesStayWhereTheirTapsReach) {
+  for (std::int64_t stride = 1; stride <= 4; ++stride)
+    for (std::int64_t dilation = 1; dilation <= 4; ++dilation)
+      for (std::int64_t pad = 0; pad <= 3; ++pad) {
+        const auto algorithms = build("conv_transpose1d",
+                                      {{"input", "1,1,5"},
+                                       {"weight", "1,1,3"},
+                                       {"stride", list({stride})},
+                                       {"dilation", list({dilation})},
+                                       {"pad", list({pad, 0})}},
+                                      te::Numerics::kComponentwise);
+        ASSERT_TRUE(algorithms) << algorithms.error().text();
+        const double inf = std::numeric_limits<double>::infinity();
+        const Evaluation r = evaluated(algorithms->front().workload,
+                                       {{Dtype::kF32, {1, 1, 5}, {1, 2, inf, 4, 5}, {}},
+                                        {Dtype::kF32, {1, 1, 3}, {1, 1, 1}, {}}});
+        for (std::int64_t j = 0; j < std::ssize(r.output.values); ++j) {
+          bool reached = false;
+          for (std::int64_t k = 0; k < 3; ++k) reached |= j == 2 * stride + dilation * k - pad;
+          EXPECT_EQ(r.output.values[static_cast<std::size_t>(j)] == inf, reached)
+              << stride << " " << dilation << " " << pad << " " << j;
+          EXPECT_FALSE(std::isnan(r.output.values[static_cast<std::size_t>(j)]));
+        }
+      }
+}
+
 TEST(ConvTranspose3d, StridesPaddingDilationGroups) {
   check_transposed({{1, 1, 1, 1, 1}, {1, 1, 1, 1, 1}, {1, 1, 1}, {0, 0, 0}, {0, 0, 0}});
   check_transposed({{1, 2, 2, 3, 4}, {2, 3, 2, 2, 2}, {2, 2, 2}, {0, 0, 0}, {0, 0, 0}});
