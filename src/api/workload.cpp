@@ -319,6 +319,7 @@ const char* form_of(ops::Parameter::Kind kind) {
     case ops::Parameter::Kind::kInts: return " N[,N...]";
     case ops::Parameter::Kind::kDims: return " N,N,...";
     case ops::Parameter::Kind::kAxes: return " N[,N...]";
+    case ops::Parameter::Kind::kOffsets: return " N[,N...]";
     case ops::Parameter::Kind::kReal: return " X";
     case ops::Parameter::Kind::kFlag: return "";
     case ops::Parameter::Kind::kText: return " WORDS";

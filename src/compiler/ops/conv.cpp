@@ -1,6 +1,7 @@
 #include "compiler/ops/conv.h"
 
 #include "compiler/ops/epilogue.h"
+#include "compiler/ops/padding.h"
 
 namespace lathe::ops {
 namespace {
@@ -17,20 +18,6 @@ struct Conv {
   std::vector<ConvAxis> axes;
 };
 
-// The last letters are those of the innermost axes.
-constexpr std::string_view kAxes = "zyx", kTaps = "qrs";
-constexpr const char* kSides[] = {"front", "top", "left", "back", "bottom", "right"};
-
-// Writes "front,top,left,back,bottom,right", or what of it fewer axes have.
-std::string sides_of(std::size_t rank) {
-  std::vector<std::string> sides;
-  for (const std::size_t first : {std::size_t{0}, kAxes.size()})
-    for (std::size_t a = kAxes.size() - rank; a < kAxes.size(); ++a)
-      sides.emplace_back(kSides[first + a]);
-  return fmt::format("{}", fmt::join(sides, ","));
-}
-std::string_view letters_of(std::size_t rank) { return kAxes.substr(kAxes.size() - rank); }
-
 Status fit(ConvAxis& axis) {
   const std::int64_t reach = axis.dilation * (axis.kernel - 1) + 1;
   const std::int64_t room = axis.in + axis.before + axis.after;
@@ -39,23 +26,6 @@ Status fit(ConvAxis& axis) {
                          "the kernel reaches over {} elements along {}, the padded input has {}",
                          reach, axis.name, room);
   axis.out = (room - reach) / axis.stride + 1;
-  return {};
-}
-
-// Takes one value for all sides, one for each axis, or all at the beginnings and then all at the
-// ends, as in ONNX.
-Status set_padding(const Values& values, std::vector<ConvAxis>& axes) {
-  const std::size_t rank = axes.size();
-  const auto& pad = values.numbers("pad");
-  if (pad.size() != 1 && pad.size() != rank && pad.size() != 2 * rank)
-    return Values::error(
-        "pad", "1 value{} or {} ({}) are needed, {} are given",
-        rank == 1 ? "" : fmt::format(", {} ({})", rank, fmt::join(letters_of(rank), ",")), 2 * rank,
-        sides_of(rank), pad.size());
-  for (std::size_t a = 0; a < rank; ++a) {
-    axes[a].before = pad[pad.size() == 1 ? 0 : a];
-    axes[a].after = pad.size() == 2 * rank ? pad[rank + a] : axes[a].before;
-  }
   return {};
 }
 
@@ -72,14 +42,16 @@ Result<Conv> conv_of(const Values& values, std::size_t rank) {
         shaped("X", input), input[1], shaped("W", weight), weight[1], groups);
   const auto strides = LATHE_TRY(values.each("stride", letters_of(rank)));
   const auto dilations = LATHE_TRY(values.each("dilation", letters_of(rank)));
+  const auto padding = LATHE_TRY(padding_of(values, rank));
   Conv conv{input[0], input[1], weight[0], weight[1], groups, {}};
   for (std::size_t a = 0; a < rank; ++a) {
     ConvAxis axis{input[2 + a], weight[2 + a], strides[a], dilations[a]};
+    axis.before = padding[a].before;
+    axis.after = padding[a].after;
     axis.name = letters_of(rank)[a];
-    axis.tap = kTaps[kTaps.size() - rank + a];
+    axis.tap = taps_of(rank)[a];
     conv.axes.push_back(std::move(axis));
   }
-  LATHE_TRY_STATUS(set_padding(values, conv.axes));
   for (ConvAxis& axis : conv.axes) LATHE_TRY_STATUS(fit(axis));
   return conv;
 }
@@ -151,15 +123,11 @@ Result<std::vector<Algorithm>> build_conv(const Values& values, std::size_t rank
 // `spatial` is how the help writes the axes of a tensor: "h,w".
 std::vector<Parameter> conv_parameters(std::size_t rank, const std::string& spatial,
                                        const std::string& kernel) {
-  const std::string each =
-      rank == 1 ? "one value" : fmt::format("one value, or {}", fmt::join(letters_of(rank), ","));
+  const std::string each = one_or_each(rank);
   return {{Kind::kDims, "input", "", "shape of the input: n,c," + spatial},
           {Kind::kDims, "weight", "", "shape of the constant weight: o,c/groups," + kernel},
           {Kind::kInts, "stride", "1", each},
-          {Kind::kInts, "pad", "0",
-           fmt::format("zeros around the input: one value{} or {}",
-                       rank == 1 ? "" : fmt::format(", {}", fmt::join(letters_of(rank), ",")),
-                       sides_of(rank))},
+          pad_parameter(rank, "zeros around the input"),
           {Kind::kInts, "dilation", "1", each},
           {Kind::kInt, "groups", "1", "channels are convolved in that many separate groups"},
           dtype_parameter(),

@@ -2,8 +2,10 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <numeric>
 
 #include "compiler/ops/epilogue.h"
+#include "compiler/ops/padding.h"
 
 namespace lathe::ops {
 namespace {
@@ -18,10 +20,15 @@ struct Digit {
 };
 
 struct UpAxis {
-  std::int64_t in, kernel, stride, pad, out;
+  std::int64_t in, kernel, stride, dilation;
+  Padding pad;
+  std::int64_t out;
   std::string name, tap;  // iterators of the output and of the taps of a phase: "y", "r"
   std::vector<Digit> phase;
   std::int64_t taps = 0, first_tap = 0, first_input = 0;  // of a phase; of phase 0
+  std::int64_t tap_step = 1,
+               tap_input = 1;  // from one tap of a phase to the next, and to its input
+  std::string only = {};       // the phases that taps reach, as a condition; empty: all
 
   bool whole() const { return out % stride == 0; }  // no phase is left out at the end
   std::int64_t steps() const { return (out + stride - 1) / stride; }
@@ -36,50 +43,100 @@ struct Transpose {
   bool depthwise() const { return groups > 1 && groups == ic && group_oc == 1; }
 };
 
-// A tap k of the output index j = stride*y + p reads the input at (j + pad - k) / stride, so k and
-// p + pad leave the same remainder. The remainder is affine in p where the stride divides pad; and
-// where it divides twice pad, in the two digits p = stride/2*u + v. Else taps are counted from
-// outside the kernel, and some phases have a tap there that reads 0.
-void set_phases(UpAxis& axis) {
-  const std::int64_t s = axis.stride, half = s / 2, rest = axis.pad % s;
-  const std::string u = axis.name + "u", v = axis.name + "v";
-  if (rest == 0) {
-    axis.first_input = axis.pad / s;
-    if (s > 1) axis.phase = {{v, s, 1, 1, 0}};
-  } else if (2 * rest == s) {
-    axis.first_tap = half;
-    axis.first_input = (axis.pad - half) / s;
-    axis.phase = {{u, 2, half, -half, 1}};
-    if (half > 1) axis.phase.push_back({v, half, 1, 1, 0});
-  } else {
-    axis.first_tap = rest - s;
-    axis.first_input = (axis.pad - rest) / s + 1;
-    axis.phase = {{v, s, 1, 1, 0}};
-  }
-  std::int64_t lowest = axis.first_tap;
-  for (const Digit& digit : axis.phase)
+// The lowest tap of all phases, counted from tap 0 of phase 0.
+std::int64_t lowest_tap(const std::vector<Digit>& phase) {
+  std::int64_t lowest = 0;
+  for (const Digit& digit : phase)
     lowest += std::min<std::int64_t>(0, digit.tap * (digit.size - 1));
-  axis.taps = (axis.kernel - 1 - lowest) / s + 1;
+  return lowest;
+}
+std::int64_t highest_tap(const std::vector<Digit>& phase) {
+  std::int64_t highest = 0;
+  for (const Digit& digit : phase)
+    highest += std::max<std::int64_t>(0, digit.tap * (digit.size - 1));
+  return highest;
 }
 
-Result<UpAxis> up_axis(std::int64_t in, std::int64_t kernel, std::int64_t stride, std::int64_t pad,
-                       std::int64_t more, char name) {
-  if (more >= stride)
-    return Values::error("output-padding", "{} is not less than the stride {} along {}", more,
-                         stride, name);
-  UpAxis axis{in, kernel, stride, pad, (in - 1) * stride + kernel + more - 2 * pad};
+std::int64_t remainder(std::int64_t value, std::int64_t of) { return (value % of + of) % of; }
+
+// e in [0, s) for which d*e leaves 1 when divided by s. They have no common factor.
+std::int64_t inverse(std::int64_t d, std::int64_t s) {
+  std::int64_t from = s, to = d % s, e = 1, before = 0;
+  while (to > 1) {
+    before -= from / to * e;
+    from %= to;
+    std::swap(from, to);
+    std::swap(before, e);
+  }
+  return remainder(e, s);
+}
+
+// Of a stride s and a dilation d without a common factor, and outputs that follow each other by
+// `output` (1 unless there was such a factor). A tap k of the output j = s*y + p reads the input at
+// (j + pad - d*k) / s, so that d*k and p + pad leave the same remainder: k is e*(p + pad) and
+// multiples of s, where d*e leaves 1. That is affine in p; of the two e that are near 0, the one
+// with fewer taps outside of the kernel is taken. Where s divides twice pad, there are none in the
+// two digits p = s/2*u + v. Else some phases have a tap outside the kernel, which reads 0.
+void set_phases(UpAxis& axis, std::int64_t s, std::int64_t d, std::int64_t pad,
+                std::int64_t output) {
+  const std::int64_t rest = pad % s, half = s / 2, e = s == 1 ? 0 : inverse(d, s);
+  const std::string u = axis.name + "u", v = axis.name + "v";
+  std::vector<std::vector<Digit>> choices;
+  if (s == 1) choices = {{}};
+  else
+    for (const std::int64_t factor : {e, e - s})
+      choices.push_back({{v, s, output, factor, (1 - d * factor) / s}});
+  if (d == 1 && s > 1) choices.resize(1);
+  if (d == 1 && s > 1 && 2 * rest == s) {
+    choices = {{{u, 2, half * output, -half, 1}}};
+    if (half > 1) choices[0].push_back({v, half, output, 1, 0});
+  }
+  for (const std::vector<Digit>& phase : choices) {
+    // The first tap of phase 0 is as far up as no phase's lies behind the first s.
+    const std::int64_t last = s - 1 - highest_tap(phase),
+                       first = last - remainder(last - e * rest, s);
+    const std::int64_t taps = (axis.kernel - 1 - first - lowest_tap(phase)) / s + 1;
+    if (axis.taps > 0 && taps >= axis.taps) continue;
+    axis.phase = phase;
+    axis.taps = taps;
+    axis.first_tap = first;
+    axis.first_input = (pad - d * first) / s;
+  }
+  axis.tap_step = s;
+  axis.tap_input = d;
+}
+
+// A common factor g of stride and dilation leaves outputs without a tap: of g that follow each
+// other, all but one. Those that have taps are a transposed convolution with both divided by g.
+void set_phases(UpAxis& axis) {
+  const std::int64_t g = std::gcd(axis.stride, axis.dilation);
+  const std::int64_t first = (g - axis.pad.before % g) % g;  // of the outputs that have taps
+  set_phases(axis, axis.stride / g, axis.dilation / g, (axis.pad.before + first) / g, g);
+  if (g == 1) return;
+  const std::string w = axis.name + "w";
+  axis.phase.push_back({w, g, 1, 0, 0});
+  axis.only = fmt::format("{} == {}", w, first);
+}
+
+Result<UpAxis> up_axis(UpAxis axis, std::int64_t more) {
+  if (more >= std::max(axis.stride, axis.dilation))
+    return Values::error(
+        "output-padding", "{} is not less than the stride {}{} along {}", more, axis.stride,
+        axis.dilation > 1 ? fmt::format(" or the dilation {}", axis.dilation) : "", axis.name);
+  const std::int64_t all =
+      (axis.in - 1) * axis.stride + axis.dilation * (axis.kernel - 1) + 1 + more;
+  axis.out = all - axis.pad.before - axis.pad.after;
   if (axis.out < 1)
-    return Values::error("pad", "nothing is left along {}: {} outputs without padding, 2*{} less",
-                         name, axis.out + 2 * pad, pad);
-  axis.name = name;
-  axis.tap = name == 'y' ? "r" : "s";
+    return Values::error("pad", "nothing is left along {}: {} outputs without padding, {} less",
+                         axis.name, all, axis.pad.before + axis.pad.after);
   set_phases(axis);
   return axis;
 }
 
-Result<Transpose> transpose_of(const Values& values, std::string_view letters) {
-  const auto input = LATHE_TRY(values.dims("input", 2 + letters.size()));
-  const auto weight = LATHE_TRY(values.dims("weight", 2 + letters.size()));
+Result<Transpose> transpose_of(const Values& values, std::size_t rank) {
+  const std::string_view letters = letters_of(rank);
+  const auto input = LATHE_TRY(values.dims("input", 2 + rank));
+  const auto weight = LATHE_TRY(values.dims("weight", 2 + rank));
   const std::int64_t groups = LATHE_TRY(values.size("groups"));
   if (weight[0] != input[1])
     return Values::error("weight",
@@ -90,12 +147,16 @@ Result<Transpose> transpose_of(const Values& values, std::string_view letters) {
     return Values::error("groups", "the {} input channels do not divide into {} groups", input[1],
                          groups);
   const auto strides = LATHE_TRY(values.each("stride", letters));
-  const auto pads = LATHE_TRY(values.each("pad", letters, 0));
+  const auto dilations = LATHE_TRY(values.each("dilation", letters));
+  const auto padding = LATHE_TRY(padding_of(values, rank));
   const auto more = LATHE_TRY(values.each("output-padding", letters, 0));
   Transpose out{input[0], input[1], weight[1], groups, {}};
-  for (std::size_t a = 0; a < letters.size(); ++a)
-    out.axes.push_back(
-        LATHE_TRY(up_axis(input[2 + a], weight[2 + a], strides[a], pads[a], more[a], letters[a])));
+  for (std::size_t a = 0; a < rank; ++a) {
+    UpAxis axis{input[2 + a], weight[2 + a], strides[a], dilations[a], padding[a], 0};
+    axis.name = letters[a];
+    axis.tap = taps_of(rank)[a];
+    out.axes.push_back(LATHE_TRY(up_axis(std::move(axis), more[a])));
+  }
   return out;
 }
 
@@ -120,25 +181,26 @@ struct Indices {
 };
 
 Indices indices_of(const UpAxis& axis) {
-  std::vector<std::pair<std::int64_t, std::string>> tap = {{axis.stride, axis.tap}},
-                                                    input = {{1, axis.name}, {-1, axis.tap}};
-  std::int64_t low = axis.first_tap, high = low + axis.stride * (axis.taps - 1);
-  std::int64_t first = axis.first_input - (axis.taps - 1),
+  std::vector<std::pair<std::int64_t, std::string>> tap = {{axis.tap_step, axis.tap}},
+                                                    input = {{1, axis.name},
+                                                             {-axis.tap_input, axis.tap}};
+  std::int64_t low = axis.first_tap, high = low + axis.tap_step * (axis.taps - 1);
+  std::int64_t first = axis.first_input - axis.tap_input * (axis.taps - 1),
                last = axis.first_input + axis.steps() - 1;
   for (const Digit& digit : axis.phase) {
     tap.emplace_back(digit.tap, digit.iter);
     input.emplace_back(digit.input, digit.iter);
     (digit.tap < 0 ? low : high) += digit.tap * (digit.size - 1);
-    last += digit.input * (digit.size - 1);
+    (digit.input < 0 ? first : last) += digit.input * (digit.size - 1);
   }
   return {sum_of(tap, axis.first_tap), sum_of(input, axis.first_input),
           low >= 0 && high < axis.kernel, first >= 0 && last < axis.in};
 }
 
-// The sum of a phase. Taps outside of the kernel are read as 0, or left out where a NaN of the
-// input would show that they are there.
+// The sum of a phase, or 0 of a phase without taps. Taps outside of the kernel are read as 0, or
+// left out where a NaN of the input would show that they are there.
 std::string value_of(const Transpose& t, te::Numerics level) {
-  std::vector<std::string> taps, inputs, over, inside;
+  std::vector<std::string> taps, inputs, over, inside, only;
   bool taps_inside = true, inputs_inside = true;
   for (const UpAxis& axis : t.axes) {
     const Indices indices = indices_of(axis);
@@ -149,6 +211,7 @@ std::string value_of(const Transpose& t, te::Numerics level) {
     if (!indices.tap_inside)
       inside.push_back(fmt::format("{0} >= 0 && {0} < {1}", indices.tap, axis.kernel));
     inputs_inside &= indices.input_inside;
+    if (!axis.only.empty()) only.push_back(axis.only);
   }
   std::string from = "c", to = "o";
   if (t.depthwise()) from = "o", to = "0";
@@ -160,7 +223,8 @@ std::string value_of(const Transpose& t, te::Numerics level) {
                                  taps_inside ? "" : " else 0");
   if (level == te::Numerics::kComponentwise && !taps_inside)
     term = fmt::format("select({}, {}, 0)", fmt::join(inside, " && "), term);
-  return fmt::format("sum({}) {}", fmt::join(over, ","), term);
+  const std::string sum = fmt::format("sum({}) {}", fmt::join(over, ","), term);
+  return only.empty() ? sum : fmt::format("select({}, ({}), 0)", fmt::join(only, " && "), sum);
 }
 
 // The output where the axes below `first` that are no multiple of the stride are written whole, and
@@ -209,8 +273,9 @@ std::string side_by_side(const UpAxis& axis, const Output& from) {
                      fmt::join(index, ","));
 }
 
-Result<std::vector<Algorithm>> build_transpose(const Values& values, std::string_view letters) {
-  const Transpose t = LATHE_TRY(transpose_of(values, letters));
+template <std::size_t kRank>
+Result<std::vector<Algorithm>> build_transpose(const Values& values) {
+  const Transpose t = LATHE_TRY(transpose_of(values, kRank));
   std::vector<std::int64_t> input = {t.n, t.ic}, weight = {t.ic, t.group_oc};
   for (const UpAxis& axis : t.axes) {
     input.push_back(axis.in);
@@ -225,42 +290,33 @@ Result<std::vector<Algorithm>> build_transpose(const Values& values, std::string
     value = side_by_side(t.axes[a], output);
     output = phased_output(t, "Y", a + 1);
   }
-  return direct(workload_with_epilogue(values, fmt::format("conv_transpose{}d", letters.size()),
+  return direct(workload_with_epilogue(values, fmt::format("conv_transpose{}d", kRank),
                                        {shaped("X", input), "const " + shaped("W", weight)}, output,
                                        value, before));
 }
 
-Result<std::vector<Algorithm>> build_transpose1d(const Values& values) {
-  return build_transpose(values, "x");
-}
-Result<std::vector<Algorithm>> build_transpose2d(const Values& values) {
-  return build_transpose(values, "yx");
-}
-
-std::vector<Parameter> transpose_parameters(const std::string& spatial, const std::string& kernel,
-                                            const std::string& each) {
-  return {{Kind::kDims, "input", "", "shape of the input: n,c," + spatial},
-          {Kind::kDims, "weight", "", "shape of the constant weight: c,o/groups," + kernel},
-          {Kind::kInts, "stride", "1", each},
-          {Kind::kInts, "pad", "0", "outputs left out at both ends: " + each},
-          {Kind::kInts, "output-padding", "0", "outputs more at the far end: " + each},
-          {Kind::kInt, "groups", "1", "channels are convolved in that many separate groups"},
-          dtype_parameter(),
-          epilogue_parameter()};
+Operator conv_transpose(std::size_t rank, const std::string& spatial, const std::string& kernel,
+                        Result<std::vector<Algorithm>> (*build)(const Values&)) {
+  const std::string each = one_or_each(rank);
+  return {fmt::format("conv_transpose{}d", rank),
+          fmt::format("transposed {}-D convolution of X[n,c,{}] with the constant W[c,o/groups,{}]",
+                      rank, spatial, kernel),
+          {{Kind::kDims, "input", "", "shape of the input: n,c," + spatial},
+           {Kind::kDims, "weight", "", "shape of the constant weight: c,o/groups," + kernel},
+           {Kind::kInts, "stride", "1", each},
+           pad_parameter(rank, "outputs left out at the ends"),
+           {Kind::kInts, "output-padding", "0", "outputs more at the far end: " + each},
+           {Kind::kInts, "dilation", "1", "distance of the taps: " + each},
+           {Kind::kInt, "groups", "1", "channels are convolved in that many separate groups"},
+           dtype_parameter(),
+           epilogue_parameter()},
+          build};
 }
 
 }  // namespace
 
-Operator conv_transpose1d() {
-  return {"conv_transpose1d",
-          "transposed 1-D convolution of X[n,c,w] with the constant W[c,o/groups,kw]",
-          transpose_parameters("w", "kw", "one value"), build_transpose1d};
-}
-
-Operator conv_transpose2d() {
-  return {"conv_transpose2d",
-          "transposed 2-D convolution of X[n,c,h,w] with the constant W[c,o/groups,kh,kw]",
-          transpose_parameters("h,w", "kh,kw", "one value, or y,x"), build_transpose2d};
-}
+Operator conv_transpose1d() { return conv_transpose(1, "w", "kw", build_transpose<1>); }
+Operator conv_transpose2d() { return conv_transpose(2, "h,w", "kh,kw", build_transpose<2>); }
+Operator conv_transpose3d() { return conv_transpose(3, "d,h,w", "kd,kh,kw", build_transpose<3>); }
 
 }  // namespace lathe::ops

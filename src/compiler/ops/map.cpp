@@ -37,12 +37,22 @@ struct Function {
   std::string_view name;
   std::string_view text;  // of the element {0}
 };
-constexpr std::array<Function, 10> kFunctions = {
+constexpr std::array<Function, 19> kFunctions = {
     {{"relu", "relu({0})"},
      {"gelu", "0.5 * {0} * (1 + erf({0} * 0.7071067811865476))"},
      {"gelu-tanh",
       "0.5 * {0} * (1 + tanh(0.7978845608028654 * ({0} + 0.044715 * {0} * {0} * {0})))"},
      {"silu", "{0} * sigmoid({0})"},
+     // x * tanh(log(1 + exp(x))), but exact where exp(x) is small beside 1.
+     {"mish", "{0} / (1 + 2 / (exp(min({0}, 40)) * (exp(min({0}, 40)) + 2)))"},
+     {"softplus", "relu({0}) + log(1 + exp(-abs({0})))"},
+     {"elu", "select({0} > 0, {0}, exp(min({0}, 0)) - 1)"},
+     {"hardswish", "{0} * min(relu({0} + 3), 6) / 6"},
+     {"hardsigmoid", "min(relu({0} + 3), 6) / 6"},
+     {"relu6", "min(relu({0}), 6)"},
+     {"softsign", "{0} / (1 + abs({0}))"},
+     {"abs", "abs({0})"},
+     {"rsqrt", "rsqrt({0})"},
      {"sigmoid", "sigmoid({0})"},
      {"tanh", "tanh({0})"},
      {"erf", "erf({0})"},

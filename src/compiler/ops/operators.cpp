@@ -4,13 +4,17 @@
 
 #include "base/known_names.h"
 #include "compiler/ops/attention.h"
+#include "compiler/ops/cells.h"
 #include "compiler/ops/conv.h"
 #include "compiler/ops/conv_transpose.h"
 #include "compiler/ops/einsum.h"
 #include "compiler/ops/map.h"
 #include "compiler/ops/matmul.h"
+#include "compiler/ops/one_hot.h"
+#include "compiler/ops/pieces.h"
 #include "compiler/ops/pool.h"
 #include "compiler/ops/reduce.h"
+#include "compiler/ops/rope.h"
 #include "compiler/ops/rows.h"
 #include "compiler/ops/values.h"
 
@@ -18,12 +22,43 @@ namespace lathe::ops {
 
 // A new operator needs its file, and its line here.
 std::vector<Operator> operators() {
-  return {matmul(),           dense(),       batch_matmul(), einsum(),
-          conv1d(),           conv2d(),      conv3d(),       conv_transpose1d(),
-          conv_transpose2d(), max_pool2d(),  avg_pool2d(),   global_avg_pool(),
-          softmax(),          log_softmax(), logsumexp(),    layer_norm(),
-          rms_norm(),         batch_norm(),  group_norm(),   attention(),
-          reduce(),           transpose(),   map()};
+  return {matmul(),
+          dense(),
+          batch_matmul(),
+          einsum(),
+          conv1d(),
+          conv2d(),
+          conv3d(),
+          conv_transpose1d(),
+          conv_transpose2d(),
+          conv_transpose3d(),
+          max_pool1d(),
+          max_pool2d(),
+          max_pool3d(),
+          avg_pool1d(),
+          avg_pool2d(),
+          avg_pool3d(),
+          global_avg_pool(),
+          softmax(),
+          log_softmax(),
+          logsumexp(),
+          layer_norm(),
+          rms_norm(),
+          batch_norm(),
+          group_norm(),
+          attention(),
+          rope(),
+          lstm_cell(),
+          gru_cell(),
+          reduce(),
+          argmax(),
+          argmin(),
+          transpose(),
+          pad(),
+          slice(),
+          concat(),
+          one_hot(),
+          map()};
 }
 
 Result<Operator> find_operator(std::string_view name) {

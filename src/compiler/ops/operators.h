@@ -17,13 +17,14 @@ namespace lathe::ops {
 
 struct Parameter {
   enum class Kind {
-    kInt,   // "3"
-    kInts,  // one or several: "1" or "1,2"; the help tells how many
-    kDims,  // a shape: "1,64,56,56"
-    kAxes,  // dimensions, counted from 0, or from the end with -1 as the last: "0,-1"
-    kReal,  // "1e-5"
-    kFlag,  // present or not; as text "true" or "false"
-    kText,  // a word or a list of words: "bias,relu"
+    kInt,      // "3"
+    kInts,     // one or several: "1" or "1,2"; the help tells how many
+    kDims,     // a shape: "1,64,56,56"
+    kAxes,     // dimensions, counted from 0, or from the end with -1 as the last: "0,-1"
+    kOffsets,  // one or several, which may be negative: "1,-2"
+    kReal,     // "1e-5"
+    kFlag,     // present or not; as text "true" or "false"
+    kText,     // a word or a list of words: "bias,relu"
   } kind;
   std::string name;  // as the command line has it: --NAME
   // The value where none is given; empty: one must be given (but a text may be empty). Words, as

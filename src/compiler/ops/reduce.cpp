@@ -28,30 +28,56 @@ std::string stages_of(std::string_view op, const IndexTexts& texts, bool keep, D
                      texts.terms());
 }
 
+Result<std::vector<Algorithm>> reduced(const char* name, std::string_view op, Dtype dtype,
+                                       const Values& values) {
+  const auto& shape = values.numbers("input");
+  const IndexTexts texts(shape, LATHE_TRY(values.axes("axes", shape)));
+  return direct(parsed(name, typed(shaped("X", shape), dtype) + "\n" +
+                                 stages_of(op, texts, values.flag("keep-dims"), dtype)));
+}
+
 Result<std::vector<Algorithm>> build_reduce(const Values& values) {
   const std::string& op = values.text("op");
   if (std::ranges::find(kReductions, op) == kReductions.end())
     return Values::error(
         "op", "'{}' is no reduction; known are {}", op,
         known_names(std::vector<std::string>(kReductions.begin(), kReductions.end()), op));
-  const Dtype dtype = LATHE_TRY(op == "mean" ? float_of(values) : dtype_of(values));
-  const auto& shape = values.numbers("input");
-  const IndexTexts texts(shape, LATHE_TRY(values.axes("axes", shape)));
-  return direct(parsed("reduce", typed(shaped("X", shape), dtype) + "\n" +
-                                     stages_of(op, texts, values.flag("keep-dims"), dtype)));
+  return reduced("reduce", op, LATHE_TRY(op == "mean" ? float_of(values) : dtype_of(values)),
+                 values);
+}
+Result<std::vector<Algorithm>> build_argmax(const Values& values) {
+  return reduced("argmax", "argmax", LATHE_TRY(dtype_of(values)), values);
+}
+Result<std::vector<Algorithm>> build_argmin(const Values& values) {
+  return reduced("argmin", "argmin", LATHE_TRY(dtype_of(values)), values);
+}
+
+std::vector<Parameter> reduction_parameters() {
+  return {{Kind::kDims, "input", "", "shape of the input"},
+          {Kind::kAxes, "axes", "all", "dimensions to go over: 0 is the first, -1 the last"},
+          {Kind::kFlag, "keep-dims", "false", "these dimensions stay in the output, as 1"},
+          dtype_parameter()};
 }
 
 }  // namespace
 
 Operator reduce() {
-  return {"reduce",
-          "sum, prod, max, min, mean, argmax or argmin of X over some of its dimensions",
-          {{Kind::kDims, "input", "", "shape of the input"},
-           {Kind::kText, "op", "", fmt::format("one of {}; needed", fmt::join(kReductions, ", "))},
-           {Kind::kAxes, "axes", "all", "dimensions to go over: 0 is the first, -1 the last"},
-           {Kind::kFlag, "keep-dims", "false", "these dimensions stay in the output, as 1"},
-           dtype_parameter()},
-          build_reduce};
+  std::vector<Parameter> parameters = reduction_parameters();
+  parameters.insert(
+      parameters.begin() + 1,
+      {Kind::kText, "op", "", fmt::format("one of {}; needed", fmt::join(kReductions, ", "))});
+  return {"reduce", "sum, prod, max, min, mean, argmax or argmin of X over some of its dimensions",
+          std::move(parameters), build_reduce};
+}
+
+Operator argmax() {
+  return {"argmax", "the place of the first largest element of X, over some of its dimensions",
+          reduction_parameters(), build_argmax};
+}
+
+Operator argmin() {
+  return {"argmin", "the place of the first smallest element of X, over some of its dimensions",
+          reduction_parameters(), build_argmin};
 }
 
 }  // namespace lathe::ops

@@ -10,4 +10,8 @@ namespace lathe::ops {
 // all else, as in NumPy.
 Operator reduce();
 
+// The last two of these alone, as argmax and argmin of NumPy.
+Operator argmax();
+Operator argmin();
+
 }  // namespace lathe::ops

@@ -15,9 +15,9 @@ constexpr std::int64_t kLargest = std::int64_t{1} << 31;
 Result<std::vector<std::int64_t>> parse_numbers(const Parameter& parameter,
                                                 const std::string& text) {
   std::vector<std::int64_t> out;
-  const std::int64_t least = parameter.kind == Parameter::Kind::kDims   ? 1
-                             : parameter.kind == Parameter::Kind::kAxes ? -kLargest
-                                                                        : 0;
+  using enum Parameter::Kind;
+  const bool negative = parameter.kind == kAxes || parameter.kind == kOffsets;
+  const std::int64_t least = parameter.kind == kDims ? 1 : negative ? -kLargest : 0;
   for (const std::string& part : split(text, ',')) {
     auto value = parse_integer(part, least);
     if (!value) return Values::error(parameter.name, "{}", value.error().message);
@@ -43,7 +43,8 @@ std::string names_of(const std::vector<Parameter>& parameters) {
 }  // namespace
 
 const char* name_of(Parameter::Kind kind) {
-  constexpr const char* kNames[] = {"int", "ints", "dims", "axes", "real", "flag", "text"};
+  constexpr const char* kNames[] = {"int",     "ints", "dims", "axes",
+                                    "offsets", "real", "flag", "text"};
   return kNames[static_cast<int>(kind)];
 }
 

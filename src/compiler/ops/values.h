@@ -19,7 +19,7 @@ class Values {
   // False where the fallback of numbers is words, and nothing else is given.
   bool has(std::string_view name) const;
   std::int64_t integer(std::string_view name) const { return numbers(name).front(); }
-  // Of kInt, kInts, kDims and kAxes.
+  // Of kInt, kInts, kDims, kAxes and kOffsets.
   const std::vector<std::int64_t>& numbers(std::string_view name) const;
   double real(std::string_view name) const;
   bool flag(std::string_view name) const;

@@ -27,10 +27,11 @@
 //           S[i] = exp(A[i] - (max(j:8) A[j]))
 //
 // A reduction inside a larger expression becomes a stage of its own (NAME_acc) over the iterators
-// it depends on. Iterators without a size take it from the tensor dimension they index alone, or,
-// for an unpadded window like 2*y+r, the largest size that stays inside. Where no input has a
-// shape, inputs are as large as what is read of them. Tensors that no other stage reads are
-// outputs, and any declared with 'output'. '#' starts a comment.
+// it depends on. Iterators without a size take the largest with which every read without `else`
+// stays inside its tensor; tensors that one indexes alone must agree on theirs, and where an index
+// has several iterators, as 2*y+r, those of sums that index a tensor alone keep their size, and the
+// others give way. Where no input has a shape, inputs are as large as what is read of them. Tensors
+// that no other stage reads are outputs, and any declared with 'output'. '#' starts a comment.
 //
 // Types: numbers take the type of the other operand, everything else must agree (types.h has the
 // rules). Where an expression holds a reduction, what it reads of f16 and bf16 is widened to f32,

@@ -94,6 +94,8 @@ TEST(Reduce, TheFirstNanIsLargestAndSmallest) {
   };
   EXPECT_EQ(places("argmax"), (std::vector<double>{1, 0, 1, 0, 0}));
   EXPECT_EQ(places("argmin"), (std::vector<double>{1, 0, 1, 1, 2}));
+  for (const char* op : {"argmax", "argmin"})
+    EXPECT_EQ(evaluated(built(op, arguments), {x}).output.values, places(op));
 }
 
 TEST(Transpose, AnyOrder) {
@@ -126,6 +128,15 @@ TEST(Map, EveryFunction) {
          return x / 2 * (1 + std::tanh(std::sqrt(2 / std::acos(-1)) * (x + 0.044715 * x * x * x)));
        }},
       {"silu", [&](double x) { return x * sigmoid(x); }},
+      {"mish", [](double x) { return x * std::tanh(std::log1p(std::exp(x))); }},
+      {"softplus", [](double x) { return std::log1p(std::exp(x)); }},
+      {"elu", [](double x) { return x > 0 ? x : std::expm1(x); }},
+      {"hardswish", [](double x) { return x * std::clamp(x + 3, 0.0, 6.0) / 6; }},
+      {"hardsigmoid", [](double x) { return std::clamp(x + 3, 0.0, 6.0) / 6; }},
+      {"relu6", [](double x) { return std::clamp(x, 0.0, 6.0); }},
+      {"softsign", [](double x) { return x / (1 + std::abs(x)); }},
+      {"abs", [](double x) { return std::abs(x); }},
+      {"rsqrt", [](double x) { return 1 / std::sqrt(x); }},
       {"sigmoid", sigmoid},
       {"tanh", [](double x) { return std::tanh(x); }},
       {"erf", [](double x) { return std::erf(x); }},
@@ -140,6 +151,22 @@ TEST(Map, EveryFunction) {
         EXPECT_EQ(r.output.dtype, *dtype_from_name(dtype));
         expect_output(r, input, [&](const Index& y) { return function(at(r.inputs[0], y)); }, 1e-7);
       }
+}
+
+TEST(Map, LargeNumbersDoNotOverflow) {
+  const std::vector<double> x = {-1000, -100, -50, -4, -1e-3, 0, 2.9, 6.5, 50, 100, 1000};
+  const std::map<std::string, std::function<double(double)>> functions = {
+      {"mish", [](double v) { return v > 50 ? v : v * std::tanh(std::log1p(std::exp(v))); }},
+      {"softplus", [](double v) { return v > 50 ? v : std::log1p(std::exp(v)); }},
+      {"elu", [](double v) { return v > 0 ? v : std::expm1(v); }},
+      {"hardswish", [](double v) { return v * std::clamp(v + 3, 0.0, 6.0) / 6; }},
+      {"relu6", [](double v) { return std::clamp(v, 0.0, 6.0); }}};
+  for (const auto& [name, function] : functions) {
+    SCOPED_TRACE(name);
+    const Evaluation r = evaluated(built("map", {{"input", "11"}, {"function", name}}),
+                                   {{Dtype::kF32, {11}, x, {}}});
+    expect_output(r, {11}, [&](const Index& y) { return function(at(r.inputs[0], y)); }, 1e-7);
+  }
 }
 
 // Sums up over every value of every letter.

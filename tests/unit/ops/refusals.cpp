@@ -52,8 +52,13 @@ TEST(Refusals, TransposedConvolutions) {
       {"conv_transpose2d", with(good, {{"output-padding", "2"}}),
        "--output-padding: 2 is not less than the stride 2 along y"},
       {"conv_transpose2d", with(good, {{"pad", "6"}}),
-       "nothing is left along y: 11 outputs without padding, 2*6 less"},
-      {"conv_transpose2d", with(good, {{"pad", "1,1,1,1"}}), "one value or 2 (y,x) are needed"},
+       "nothing is left along y: 11 outputs without padding, 12 less"},
+      {"conv_transpose2d", with(good, {{"pad", "1,1,1"}}),
+       "1 value, 2 (y,x) or 4 (top,left,bottom,right) are needed, 3 are given"},
+      {"conv_transpose2d", with(good, {{"dilation", "0"}}), "--dilation: at least 1"},
+      {"conv_transpose2d", with(good, {{"dilation", "3"}, {"output-padding", "3"}}),
+       "3 is not less than the stride 2 or the dilation 3 along y"},
+      {"conv_transpose3d", good, "--input: 5 dimensions are needed"},
       {"conv_transpose2d", with(good, {{"stride", "0"}}), "--stride: at least 1"},
       {"conv_transpose1d", good, "--input: 3 dimensions are needed"},
   });
@@ -65,9 +70,25 @@ TEST(Refusals, Pooling) {
       {"max_pool2d", {{"input", "1,2,5"}, {"kernel", "3"}}, "--input: 4 dimensions are needed"},
       {"max_pool2d", with(good, {{"kernel", "7"}}), "reaches over 7 elements along y"},
       {"max_pool2d", with(good, {{"kernel", "0"}}), "--kernel: at least 1"},
-      {"max_pool2d", with(good, {{"pad", "0,2"}}), "--pad: 2 along x is more than half"},
+      {"max_pool2d", with(good, {{"pad", "0,3"}}),
+       "--pad: window 0 along x lies wholly outside the input, whose 5 elements have 3 before and "
+       "3 after; give less padding"},
+      {"max_pool2d", with(good, {{"pad", "0,0,0,6"}}), "window 2 along x lies wholly outside"},
+      {"max_pool2d", with(good, {{"pad", "0,0,0"}}), "are needed, 3 are given"},
+      // The taps of the first window step over the only element.
+      {"max_pool1d",
+       {{"input", "1,1,1"}, {"kernel", "2"}, {"dilation", "2"}, {"pad", "1"}},
+       "window 0 along x lies wholly outside"},
+      {"max_pool1d",
+       {{"input", "1,1,2"}, {"kernel", "4"}, {"stride", "2"}, {"ceil-mode", ""}},
+       "--kernel: the window reaches over 4"},
+      {"max_pool3d", good, "--input: 5 dimensions are needed"},
+      {"avg_pool1d", good, "--input: 3 dimensions are needed"},
       {"max_pool2d", with(good, {{"stride", "0"}}), "--stride: at least 1"},
-      {"max_pool2d", with(good, {{"pad", "1"}, {"dtype", "i64"}}), "give 0, or f64"},
+      {"max_pool2d", with(good, {{"pad", "1"}, {"dtype", "i64"}}),
+       "--pad: i64 has no number below"},
+      {"max_pool2d", with(good, {{"stride", "3"}, {"ceil-mode", ""}, {"dtype", "i64"}}),
+       "--ceil-mode: i64 has no number below"},
       {"avg_pool2d", with(good, {{"dtype", "i8"}}), "--dtype: 'i8' is no floating-point type"},
       {"avg_pool2d", with(good, {{"dilation", "2"}}), "has no such parameter"},
       {"global_avg_pool", {{"input", "3,4"}}, "3 dimensions or more are needed, [3,4] has 2"},
@@ -112,6 +133,9 @@ TEST(Refusals, Attention) {
       {"attention", with(good, {{"tokens", "0"}}), "--tokens: at least 1"},
       {"attention", with(good, {{"width", "0"}}), "--width: at least 1"},
       {"attention", with(good, {{"kv-tokens", "0"}}), "--kv-tokens: at least 1"},
+      {"attention", with(good, {{"kv-heads", "0"}}), "--kv-heads: at least 1"},
+      {"attention", with(good, {{"kv-heads", "4"}}),
+       "--kv-heads: the 2 heads of Q do not divide among 4"},
       {"attention", with(good, {{"kv-tokens", "many"}}), "'many' is no whole number"},
       {"attention", with(good, {{"scale", "inf"}}), "--scale: 'inf' is no number"},
       {"attention", with(good, {{"dtype", "i8"}}), "no floating-point type"},
@@ -126,12 +150,62 @@ TEST(Refusals, ReductionsAndMaps) {
       {"reduce", {{"input", "3,4"}, {"op", "sum"}, {"axes", "5"}}, "[3,4] has no dimension 5"},
       {"reduce", {{"input", "3,4"}, {"op", "mean"}, {"dtype", "i32"}}, "no floating-point type"},
       {"reduce", {{"input", "3,4"}, {"op", "sum"}, {"dtype", "bool"}}, "no numeric element type"},
+      {"argmax", {{"input", "3,4"}, {"axes", "2"}}, "[3,4] has no dimension 2"},
+      {"argmin", {{"input", "3,4"}, {"op", "sum"}}, "argmin has no such parameter"},
       {"transpose", {{"input", "3,4"}, {"order", "0"}}, "each dimension of [3,4] is needed once"},
       {"transpose", {{"input", "3,4"}, {"order", "1,1"}}, "from 0 to 1, not 1,1"},
       {"transpose", {{"input", "3,4"}, {"order", "1,2"}}, "from 0 to 1, not 1,2"},
       {"map", {{"input", "3,4"}, {"function", "swish"}}, "'swish' is no function; known are relu"},
       {"map", {{"input", "3,4"}}, "--function: '' is no function"},
       {"map", {{"input", "3,4"}, {"function", "exp"}, {"dtype", "u8"}}, "no floating-point type"},
+  });
+}
+
+TEST(Refusals, Pieces) {
+  const Arguments x = {{"input", "3,4"}};
+  expect_refusals({
+      {"pad", x, "--pad: pad needs it"},
+      {"pad", with(x, {{"pad", "1,2,3"}}),
+       "one value, 2 (one for each dimension of [3,4]) or 4 (all at the beginnings, then all at "
+       "the ends) are needed, 3 are given"},
+      {"pad", with(x, {{"pad", "-2,0"}}), "nothing is left of the 3 elements along dimension 0"},
+      {"pad", with(x, {{"pad", "1"}, {"value", "nan"}}), "'nan' is no number"},
+      {"pad", with(x, {{"pad", "1"}, {"value", "0.5"}, {"dtype", "i8"}}), "--value: "},
+      {"pad", with(x, {{"pad", "1"}, {"value", "inf"}, {"dtype", "i8"}}), "'inf' is no number"},
+      {"pad", with(x, {{"pad", "1"}, {"value", "300"}, {"dtype", "u8"}}), "--value: "},
+      {"slice", with(x, {{"step", "0"}}), "--step: a step of 0 leads nowhere"},
+      {"slice", with(x, {{"begin", "1,2,3"}}), "--begin: one value, or one for each of the 2"},
+      {"slice", with(x, {{"begin", "3"}}), "--begin: the slice of dimension 0 of [3,4] is empty"},
+      {"slice", with(x, {{"end", "0"}}), "--end: the slice of dimension 0 of [3,4] is empty"},
+      {"slice", with(x, {{"axes", "2"}}), "[3,4] has no dimension 2"},
+      {"slice", with(x, {{"axes", "1,-1"}}), "dimension 1 is there twice"},
+      {"concat", {}, "--inputs: '' is no whole number; write the shapes as '2,3,4;2,5,4'"},
+      {"concat", {{"inputs", "2,3;2,x"}}, "'x' is no whole number"},
+      {"concat", {{"inputs", "2,3;3,3"}, {"axis", "1"}}, "differ in more than dimension 1"},
+      {"concat", {{"inputs", "2,3;2,3,1"}}, "[2,3] and [2,3,1] differ in more than dimension 0"},
+      {"concat", {{"inputs", "2,3;2,3"}, {"axis", "2"}}, "--axis: [2,3] has no dimension 2"},
+      {"concat", {{"inputs", "2,3;2,3"}, {"axis", "0,1"}}, "one dimension is needed, 2 are given"},
+      {"one_hot", x, "--depth: one_hot needs it"},
+      {"one_hot", with(x, {{"depth", "0"}}), "--depth: at least 1"},
+      {"one_hot", with(x, {{"depth", "3"}, {"axis", "3"}}), "[3,4,3] has no dimension 3"},
+      {"one_hot", with(x, {{"depth", "3"}, {"index-dtype", "f32"}}), "no type of whole numbers"},
+  });
+}
+
+TEST(Refusals, CellsAndRotations) {
+  const Arguments cell = {{"batch", "2"}, {"input-size", "3"}, {"hidden-size", "4"}};
+  for (const char* op : {"lstm_cell", "gru_cell"})
+    expect_refusals({
+        {op, with(cell, {{"batch", "0"}}), "--batch: at least 1"},
+        {op, with(cell, {{"input-size", "0"}}), "--input-size: at least 1"},
+        {op, with(cell, {{"hidden-size", "x"}}), "--hidden-size: 'x' is no whole number"},
+        {op, with(cell, {{"dtype", "i8"}}), "no floating-point type"},
+    });
+  const Arguments rope = {{"heads", "2"}, {"tokens", "3"}, {"width", "4"}};
+  expect_refusals({
+      {"rope", with(rope, {{"width", "5"}}), "--width: pairs of elements are turned, and 5 is odd"},
+      {"rope", with(rope, {{"heads", "0"}}), "--heads: at least 1"},
+      {"rope", with(rope, {{"dtype", "i32"}}), "no floating-point type"},
   });
 }
 

@@ -255,6 +255,7 @@ struct AttentionCase {
   bool causal;
   std::optional<double> scale;
   const char* dtype = "f32";
+  std::int64_t kv_heads = 0;  // 0: as many as heads
 };
 
 TEST(Attention, ScalesMasksAndOtherKeys) {
@@ -262,13 +263,18 @@ TEST(Attention, ScalesMasksAndOtherKeys) {
        {AttentionCase{1, 1, 1, 1, false, {}}, AttentionCase{2, 5, 5, 3, false, {}},
         AttentionCase{3, 7, 7, 4, true, {}}, AttentionCase{2, 3, 11, 5, false, 0.5},
         AttentionCase{1, 4, 6, 2, true, -1.25}, AttentionCase{1, 6, 4, 2, true, {}, "f16"},
-        AttentionCase{2, 3, 3, 4, false, {}, "f64"}}) {
+        AttentionCase{2, 3, 3, 4, false, {}, "f64"}, AttentionCase{6, 3, 5, 4, false, {}, "f32", 2},
+        AttentionCase{4, 5, 5, 3, true, {}, "f16", 1},
+        AttentionCase{3, 2, 2, 5, true, {}, "f32", 3}}) {
     Arguments arguments = {{"heads", list({c.heads})},          {"tokens", list({c.tokens})},
                            {"width", list({c.width})},          {"kv-tokens", list({c.kv})},
                            {"causal", c.causal ? "" : "false"}, {"dtype", c.dtype}};
     if (c.scale) arguments["scale"] = fmt::format("{}", *c.scale);
     if (c.kv == c.tokens) arguments.erase("kv-tokens");
-    const Evaluation r = run(built("attention", arguments), 19);
+    if (c.kv_heads > 0) arguments["kv-heads"] = list({c.kv_heads});
+    const std::int64_t sharing = c.kv_heads > 0 ? c.heads / c.kv_heads : 1;
+    Evaluation r = run(built("attention", arguments), 19);
+    r.inputs[0].shape = {c.heads, c.tokens, c.width};
     EXPECT_EQ(r.output.dtype, *dtype_from_name(c.dtype));
     const double scale = c.scale.value_or(1 / std::sqrt(static_cast<double>(c.width)));
     expect_output(
@@ -279,10 +285,10 @@ TEST(Attention, ScalesMasksAndOtherKeys) {
             if (c.causal && j > y[1]) continue;
             double score = 0;
             for (std::int64_t d = 0; d < c.width; ++d)
-              score += at(r.inputs[0], {y[0], y[1], d}) * at(r.inputs[1], {y[0], j, d});
+              score += at(r.inputs[0], {y[0], y[1], d}) * at(r.inputs[1], {y[0] / sharing, j, d});
             const double weight = std::exp(scale * score);
             weights += weight;
-            sum += weight * at(r.inputs[2], {y[0], j, y[2]});
+            sum += weight * at(r.inputs[2], {y[0] / sharing, j, y[2]});
           }
           return sum / weights;
         },

@@ -1,4 +1,4 @@
-// Convolutions, transposed convolutions and pooling against plain loops.
+// Convolutions and transposed convolutions against plain loops, and means of whole images.
 #include <cmath>
 #include <limits>
 
@@ -90,24 +90,30 @@ struct Transposed {
   Index input, weight, stride, pad, more;
   std::int64_t groups = 1;
   std::string epilogue = {};
+  Index dilation = {}, after = {};  // 1, and as before, where they are not given
 };
 
-void check_transposed(const Transposed& t) {
+void check_transposed(Transposed t) {
   const std::size_t rank = t.input.size() - 2;
+  if (t.dilation.empty()) t.dilation.resize(rank, 1);
+  if (t.after.empty()) t.after = t.pad;
+  Index pad = t.pad;
+  pad.insert(pad.end(), t.after.begin(), t.after.end());
   const std::int64_t group_ic = t.input[1] / t.groups, group_oc = t.weight[1];
   const std::string name = fmt::format("conv_transpose{}d", rank);
   const Evaluation r = run(built(name, {{"input", list(t.input)},
                                         {"weight", list(t.weight)},
                                         {"stride", list(t.stride)},
-                                        {"pad", list(t.pad)},
+                                        {"pad", list(t.after == t.pad ? t.pad : pad)},
                                         {"output-padding", list(t.more)},
+                                        {"dilation", list(t.dilation)},
                                         {"groups", list({t.groups})},
                                         {"epilogue", t.epilogue}}),
                            8);
   Index shape = {t.input[0], group_oc * t.groups};
   for (std::size_t a = 0; a < rank; ++a)
-    shape.push_back((t.input[2 + a] - 1) * t.stride[a] + t.weight[2 + a] - 2 * t.pad[a] +
-                    t.more[a]);
+    shape.push_back((t.input[2 + a] - 1) * t.stride[a] + t.dilation[a] * (t.weight[2 + a] - 1) + 1 -
+                    t.pad[a] - t.after[a] + t.more[a]);
   // Every element of the input goes where its taps reach.
   std::int64_t size = 1;
   for (const std::int64_t s : shape) size *= s;
@@ -117,7 +123,7 @@ void check_transposed(const Transposed& t) {
       if (w[0] != x[1]) return;
       std::int64_t place = x[0] * shape[1] + x[1] / group_ic * group_oc + w[1];
       for (std::size_t a = 0; a < rank; ++a) {
-        const std::int64_t y = x[2 + a] * t.stride[a] + w[2 + a] - t.pad[a];
+        const std::int64_t y = x[2 + a] * t.stride[a] + t.dilation[a] * w[2 + a] - t.pad[a];
         if (y < 0 || y >= shape[2 + a]) return;
         place = place * shape[2 + a] + y;
       }
@@ -125,8 +131,9 @@ void check_transposed(const Transposed& t) {
     });
   });
   const bool follows = !t.epilogue.empty();  // bias,relu
-  SCOPED_TRACE(fmt::format("{} input {} weight {} stride {} pad {} more {} groups {}", name,
-                           t.input, t.weight, t.stride, t.pad, t.more, t.groups));
+  SCOPED_TRACE(
+      fmt::format("{} input {} weight {} stride {} pad {} {} more {} groups {} dilation {}", name,
+                  t.input, t.weight, t.stride, t.pad, t.after, t.more, t.groups, t.dilation));
   expect_output(r, shape, [&](const Index& y) {
     return follows ? std::max(0.0, at(want, y) + at(r.inputs[2], {y[1]})) : at(want, y);
   });
@@ -159,6 +166,81 @@ TEST(ConvTranspose2d, GroupsAndDepthwise) {
   check_transposed({{1, 3, 4, 3}, {3, 2, 3, 3}, {2, 2}, {0, 1}, {0, 0}, 3, "bias,relu"});
 }
 
+// Stride and dilation with and without a common factor, and padding at one end alone.
+TEST(ConvTranspose1d, EveryDilation) {
+  for (std::int64_t stride = 1; stride <= 6; ++stride)
+    for (std::int64_t dilation = 2; dilation <= 6; ++dilation)
+      for (std::int64_t kernel = 1; kernel <= 4; ++kernel)
+        for (std::int64_t pad = 0; pad <= 5; ++pad) {
+          const std::int64_t out = 2 * stride + dilation * (kernel - 1) + 1;
+          if (pad < out)
+            check_transposed(
+                {{1, 2, 3}, {2, 2, kernel}, {stride}, {pad}, {0}, 1, "", {dilation}, {0}});
+          if (2 * pad < out)
+            check_transposed(
+                {{1, 1, 3}, {1, 2, kernel}, {stride}, {pad}, {dilation - 1}, 1, "", {dilation}});
+        }
+  check_transposed({{1, 2, 5}, {2, 1, 3}, {2}, {0}, {0}, 1, "bias,relu", {1}, {3}});
+}
+
+TEST(ConvTranspose2d, DilationsAndUnevenPadding) {
+  check_transposed({{1, 2, 3, 4}, {2, 3, 3, 2}, {2, 3}, {1, 0}, {0, 2}, 1, "", {2, 2}, {0, 1}});
+  check_transposed({{1, 4, 3, 3}, {4, 2, 2, 3}, {2, 4}, {1, 3}, {1, 0}, 2, "bias,relu", {4, 6}});
+  check_transposed({{2, 3, 4, 3}, {3, 1, 3, 3}, {3, 2}, {2, 1}, {0, 1}, 3, "", {3, 1}, {0, 2}});
+}
+
+// Where terms that are no part of an element must not touch it, infinities of the input are in the
+// outputs that its taps reach, and in no other: not in those of phases without taps either.
+TEST(ConvTranspose1d, InfinitiesStayWhereTheirTapsReach) {
+  for (std::int64_t stride = 1; stride <= 4; ++stride)
+    for (std::int64_t dilation = 1; dilation <= 4; ++dilation)
+      for (std::int64_t pad = 0; pad <= 3; ++pad) {
+        const auto algorithms = build("conv_transpose1d",
+                                      {{"input", "1,1,5"},
+                                       {"weight", "1,1,3"},
+                                       {"stride", list({stride})},
+                                       {"dilation", list({dilation})},
+                                       {"pad", list({pad, 0})}},
+                                      te::Numerics::kComponentwise);
+        ASSERT_TRUE(algorithms) << algorithms.error().text();
+        const double inf = std::numeric_limits<double>::infinity();
+        const Evaluation r = evaluated(algorithms->front().workload,
+                                       {{Dtype::kF32, {1, 1, 5}, {1, 2, inf, 4, 5}, {}},
+                                        {Dtype::kF32, {1, 1, 3}, {1, 1, 1}, {}}});
+        for (std::int64_t j = 0; j < std::ssize(r.output.values); ++j) {
+          bool reached = false;
+          for (std::int64_t k = 0; k < 3; ++k) reached |= j == 2 * stride + dilation * k - pad;
+          EXPECT_EQ(r.output.values[static_cast<std::size_t>(j)] == inf, reached)
+              << stride << " " << dilation << " " << pad << " " << j;
+          EXPECT_FALSE(std::isnan(r.output.values[static_cast<std::size_t>(j)]));
+        }
+      }
+}
+
+TEST(ConvTranspose3d, StridesPaddingDilationGroups) {
+  check_transposed({{1, 1, 1, 1, 1}, {1, 1, 1, 1, 1}, {1, 1, 1}, {0, 0, 0}, {0, 0, 0}});
+  check_transposed({{1, 2, 2, 3, 4}, {2, 3, 2, 2, 2}, {2, 2, 2}, {0, 0, 0}, {0, 0, 0}});
+  check_transposed({{1, 2, 3, 2, 3}, {2, 3, 4, 4, 4}, {2, 2, 2}, {1, 1, 1}, {0, 0, 0}});
+  check_transposed({{2, 2, 2, 3, 2}, {2, 1, 3, 2, 3}, {2, 3, 1}, {1, 0, 1}, {1, 0, 0}, 2});
+  check_transposed({{1, 2, 2, 3, 2},
+                    {2, 2, 2, 3, 2},
+                    {2, 1, 3},
+                    {1, 1, 0},
+                    {0, 1, 0},
+                    1,
+                    "bias,relu",
+                    {2, 3, 2}});
+  check_transposed({{1, 2, 2, 3, 2},
+                    {2, 1, 2, 3, 2},
+                    {2, 1, 3},
+                    {0, 2, 0},
+                    {0, 0, 1},
+                    2,
+                    "",
+                    {1, 2, 1},
+                    {1, 0, 1}});
+}
+
 TEST(ConvTranspose2d, NoTapMeetsAZero) {
   // 4 x 4 taps with a stride of 2 are 2 x 2 for each output.
   const te::Workload p =
@@ -166,76 +248,6 @@ TEST(ConvTranspose2d, NoTapMeetsAZero) {
             {{"input", "1,8,5,7"}, {"weight", "8,3,4,4"}, {"stride", "2"}, {"pad", "1"}});
   ASSERT_EQ(p.stages.size(), 1u);
   EXPECT_EQ(te::flops(p), 2.0 * 3 * 10 * 14 * 8 * 2 * 2);
-}
-
-struct Pool {
-  Index input, kernel, stride, pad, dilation = {1, 1};
-};
-
-Evaluation run_pool(const char* name, const Pool& t, Arguments more) {
-  more["input"] = list(t.input);
-  more["kernel"] = list(t.kernel);
-  if (!t.stride.empty()) more["stride"] = list(t.stride);
-  more["pad"] = list(t.pad);
-  return run(built(name, more), 9);
-}
-
-// The elements inside of each window.
-void check_pool(const Evaluation& r, const Pool& t,
-                const std::function<double(const std::vector<double>&)>& value) {
-  const Index stride = t.stride.empty() ? t.kernel : t.stride;
-  Index shape = {t.input[0], t.input[1]};
-  for (const std::size_t a : {0u, 1u})
-    shape.push_back(
-        (t.input[2 + a] + 2 * t.pad[a] - t.dilation[a] * (t.kernel[a] - 1) - 1) / stride[a] + 1);
-  expect_output(
-      r, shape,
-      [&](const Index& y) {
-        std::vector<double> window;
-        each_index(t.kernel, [&](const Index& k) {
-          Index place;
-          for (const std::size_t a : {0u, 1u})
-            place.push_back(y[2 + a] * stride[a] + k[a] * t.dilation[a] - t.pad[a]);
-          const double x = inside_or(r.inputs[0], y[0], y[1], place, std::nan(""));
-          if (!std::isnan(x)) window.push_back(x);
-        });
-        return value(window);
-      },
-      1e-6);
-}
-
-const std::vector<Pool>& pools() {
-  static const std::vector<Pool> all = {{{1, 1, 1, 1}, {1, 1}, {}, {0, 0}},
-                                        {{2, 3, 7, 5}, {2, 2}, {}, {0, 0}},
-                                        {{1, 3, 11, 13}, {3, 3}, {2, 2}, {1, 1}},
-                                        {{1, 2, 8, 9}, {3, 2}, {1, 3}, {1, 0}},
-                                        {{1, 2, 5, 17}, {4, 5}, {3, 2}, {2, 2}}};
-  return all;
-}
-
-TEST(MaxPool2d, WindowsAtEdgesHoldWhatIsInside) {
-  const auto largest = [](const std::vector<double>& w) { return *std::ranges::max_element(w); };
-  for (const Pool& t : pools())
-    for (const char* dtype : {"f32", "i8", "u8", "i32", "bf16"})
-      check_pool(run_pool("max_pool2d", t, {{"dtype", dtype}}), t, largest);
-  const Pool dilated = {{1, 2, 9, 11}, {3, 2}, {2, 1}, {2, 1}, {2, 3}};
-  check_pool(run_pool("max_pool2d", dilated, {{"dilation", "2,3"}}), dilated, largest);
-}
-
-TEST(AvgPool2d, PaddingCountsOrDoesNot) {
-  for (const Pool& t : pools())
-    for (const char* dtype : {"f32", "f64", "f16"}) {
-      const auto sum = [](const std::vector<double>& w) {
-        double s = 0;
-        for (const double x : w) s += x;
-        return s;
-      };
-      check_pool(run_pool("avg_pool2d", t, {{"dtype", dtype}}), t,
-                 [&](auto& w) { return sum(w) / static_cast<double>(t.kernel[0] * t.kernel[1]); });
-      const Evaluation inside = run_pool("avg_pool2d", t, {{"dtype", dtype}, {"inside-only", ""}});
-      EXPECT_EQ(inside.output.dtype, *dtype_from_name(dtype));
-      check_pool(inside, t, [&](auto& w) { return sum(w) / static_cast<double>(w.size()); });
-    }
 }
 
 TEST(GlobalAvgPool, OverAllThatFollowsTheChannels) {

@@ -30,8 +30,13 @@ class Shapes {
         {"conv3d", &Shapes::conv3d},
         {"conv_transpose1d", &Shapes::transposed1d},
         {"conv_transpose2d", &Shapes::transposed2d},
-        {"max_pool2d", &Shapes::max_pool},
-        {"avg_pool2d", &Shapes::avg_pool},
+        {"conv_transpose3d", &Shapes::transposed3d},
+        {"max_pool1d", &Shapes::max_pool<1>},
+        {"max_pool2d", &Shapes::max_pool<2>},
+        {"max_pool3d", &Shapes::max_pool<3>},
+        {"avg_pool1d", &Shapes::avg_pool<1>},
+        {"avg_pool2d", &Shapes::avg_pool<2>},
+        {"avg_pool3d", &Shapes::avg_pool<3>},
         {"global_avg_pool", &Shapes::global_pool},
         {"softmax", &Shapes::rows},
         {"log_softmax", &Shapes::rows},
@@ -41,7 +46,16 @@ class Shapes {
         {"batch_norm", &Shapes::batch_norm},
         {"group_norm", &Shapes::group_norm},
         {"attention", &Shapes::attention},
+        {"rope", &Shapes::rotation},
+        {"lstm_cell", &Shapes::cell},
+        {"gru_cell", &Shapes::cell},
         {"reduce", &Shapes::reduction},
+        {"argmax", &Shapes::log_sum_exp},
+        {"argmin", &Shapes::log_sum_exp},
+        {"pad", &Shapes::padding},
+        {"slice", &Shapes::cut},
+        {"concat", &Shapes::concatenation},
+        {"one_hot", &Shapes::classes},
         {"transpose", &Shapes::permutation},
         {"map", &Shapes::function},
     };
@@ -135,41 +149,59 @@ class Shapes {
 
   Arguments transposed(std::size_t rank) {
     const std::int64_t groups = coin(0.7) ? 1 : any({2, 3});
-    const std::int64_t ic = groups * any({1, 1, 2, 5, 16}), oc = any({1, 1, 2, 3, 17});
-    Index input = {any({1, 1, 2}), ic}, weight = {ic, oc}, stride, pad, more;
+    const std::int64_t ic = groups * any({1, 1, 2, 5, 16}),
+                       oc = rank == 3 ? any({1, 2, 5}) : any({1, 1, 2, 3, 17});
+    Index input = {any({1, 1, 2}), ic}, weight = {ic, oc}, stride, pad, more, dilation;
     for (std::size_t a = 0; a < rank; ++a) {
-      const std::int64_t kernel = any({1, 2, 3, 4, 4, 5}), step = any({1, 2, 2, 3, 4});
-      input.push_back(any({1, 2, 3, 5, 7}));
+      const std::int64_t kernel = rank == 3 ? any({1, 2, 3}) : any({1, 2, 3, 4, 4, 5}),
+                         step = any({1, 2, 2, 3, 4});
+      input.push_back(rank == 3 ? any({1, 2, 3}) : any({1, 2, 3, 5, 7}));
       weight.push_back(kernel);
       stride.push_back(step);
+      dilation.push_back(coin(0.7) ? 1 : any({2, 3, 4}));
       pad.push_back(rng_.between(0, (kernel - 1) / 2));
       more.push_back(rng_.between(0, step - 1));
     }
-    Arguments out{{"input", list(input)},         {"weight", list(weight)},
-                  {"stride", list(stride)},       {"pad", list(pad)},
-                  {"output-padding", list(more)}, {"groups", std::to_string(groups)}};
+    if (coin(0.3))
+      for (std::size_t a = 0; a < rank; ++a)
+        pad.push_back(rng_.between(0, (weight[2 + a] - 1) / 2));
+    Arguments out{{"input", list(input)},
+                  {"weight", list(weight)},
+                  {"stride", list(stride)},
+                  {"pad", list(pad)},
+                  {"output-padding", list(more)},
+                  {"dilation", list(dilation)},
+                  {"groups", std::to_string(groups)}};
     if (coin(0.4)) out["epilogue"] = coin() ? "bias,relu" : "residual";
     return out;
   }
   Arguments transposed1d() { return transposed(1); }
   Arguments transposed2d() { return transposed(2); }
+  Arguments transposed3d() { return transposed(3); }
 
-  Arguments pool() {
+  Arguments pool(std::size_t rank) {
     Index input = {any({1, 2}), any({1, 3, 16, 17})}, kernel, stride, pad;
-    for (int a = 0; a < 2; ++a) {
-      kernel.push_back(any({1, 2, 3, 3, 5}));
-      input.push_back(kernel.back() + any({0, 1, 2, 4, 11}));
+    for (std::size_t a = 0; a < rank; ++a) {
+      kernel.push_back(rank == 3 ? any({1, 2, 3}) : any({1, 2, 3, 3, 5}));
+      input.push_back(kernel.back() + (rank == 3 ? any({0, 1, 4}) : any({0, 1, 2, 4, 11})));
       stride.push_back(any({1, 2, 2, 3}));
       pad.push_back(rng_.between(0, kernel.back() / 2));
     }
+    if (coin(0.3))
+      for (std::size_t a = 0; a < rank; ++a) pad.push_back(rng_.between(0, kernel[a] / 2));
     return {{"input", list(input)},
             {"kernel", list(kernel)},
             {"stride", list(stride)},
-            {"pad", list(pad)}};
+            {"pad", list(pad)},
+            {"ceil-mode", flag()}};
   }
-  Arguments max_pool() { return pool(); }
+  template <std::size_t kRank>
+  Arguments max_pool() {
+    return pool(kRank);
+  }
+  template <std::size_t kRank>
   Arguments avg_pool() {
-    Arguments out = pool();
+    Arguments out = pool(kRank);
     out["inside-only"] = flag();
     return out;
   }
@@ -209,7 +241,24 @@ class Shapes {
                      {"width", list({any({1, 4, 7, 16})})},
                      {"causal", flag()}};
     if (coin()) out["kv-tokens"] = list({size()});
+    if (coin(0.4)) {
+      const std::int64_t shared = any({1, 2, 3});
+      out["heads"] = list({shared * any({1, 2, 3})});
+      out["kv-heads"] = list({shared});
+    }
     return out;
+  }
+  Arguments rotation() {
+    return {{"heads", list({any({1, 2, 3})})},
+            {"tokens", list({size()})},
+            {"width", list({2 * size()})},
+            {"interleaved", flag()}};
+  }
+  Arguments cell() {
+    return {{"batch", list({any({1, 1, 2, 5})})},
+            {"input-size", list({size()})},
+            {"hidden-size", list({size()})},
+            {"no-bias", flag()}};
   }
 
   Arguments reduction() {
@@ -226,9 +275,46 @@ class Shapes {
                    static_cast<std::int64_t>(d));
     return {{"input", list(input)}, {"order", list(order)}};
   }
+  Arguments padding() {
+    const Index input = shape();
+    Index pad;
+    for (std::size_t n = input.size() * (coin() ? 1 : 2); n > 0; --n)
+      pad.push_back(any({0, 0, 1, 2, 5}));
+    if (coin(0.3)) pad.front() = input.front() > 2 ? -1 : 0;
+    return {{"input", list(input)}, {"pad", list(pad)}, {"value", word({"0", "-inf", "0.5"})}};
+  }
+  Arguments cut() {
+    const Index input = shape();
+    Arguments out = {{"input", list(input)}, {"step", word({"1", "2", "-1", "-3"})}};
+    if (coin()) out["axes"] = list(some_of(input));
+    const bool back = out["step"].front() == '-';
+    // Ends that leave one element or more of any dimension.
+    if (coin()) out["end"] = back ? "-9999" : "9999";
+    if (coin(0.4)) out[back ? "end" : "begin"] = back ? "-9999" : "-2";
+    return out;
+  }
+  Arguments concatenation() {
+    Index input = shape();
+    const std::size_t axis = rng_.below(input.size());
+    std::string inputs;
+    for (std::int64_t n = any({1, 2, 2, 3, 5}); n > 0; --n) {
+      input[axis] = any({1, 2, 5, 16, 19});
+      inputs += (inputs.empty() ? "" : ";") + list(input);
+    }
+    return {{"inputs", inputs}, {"axis", list({static_cast<std::int64_t>(axis)})}};
+  }
+  Arguments classes() {
+    const Index input = shape();
+    return {{"input", list(input)},
+            {"depth", list({any({1, 2, 3, 5, 17})})},
+            {"axis", list({static_cast<std::int64_t>(rng_.below(input.size() + 1))})},
+            {"index-dtype", word({"i64", "i32", "u8"})}};
+  }
   Arguments function() {
     return {{"input", list(shape())},
-            {"function", word({"relu", "gelu", "gelu-tanh", "silu", "sigmoid", "tanh", "erf"})}};
+            {"function",
+             word({"relu", "gelu", "gelu-tanh", "silu", "mish", "softplus", "elu", "hardswish",
+                   "hardsigmoid", "relu6", "softsign", "sigmoid", "tanh", "erf"})}};
   }
 
   Rng rng_;

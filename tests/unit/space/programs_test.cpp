@@ -150,6 +150,21 @@ constexpr Case kCases[] = {
     {"terms_chosen", "X: f32[4,1009]; S[i] = sum(j) select(X[i,j] > -9, 0.1, 0.2)"},
     {"terms_of_padding",
      "X: f32[1,1,40,40]\nY[n,c,y:3,x:3] = sum(r:40,s:40) X[n,c,y + r - 39,x + s - 39 else 0.3]"},
+    {"blur",
+     "X: f32[19,37]; B[y,x] = (X[y,x] + X[y,x+1] + X[y,x+2]) / 3\n"
+     "Y[y,x] = (B[y,x] + B[y+1,x] + B[y+2,x]) / 3"},
+    {"pyramid",
+     "X: f32[13,35]; A[y,x] = X[2*y,2*x] + X[2*y+1,2*x] + X[2*y,2*x+1] + X[2*y+1,2*x+1]\n"
+     "B[y,x] = A[2*y,x] + A[2*y+1,x] - X[4*y+1,2*x]"},
+    {"total_variation", "X: f32[5,131]; S[i] = sum(j) abs(X[i,j+1] - X[i,j])"},
+    {"concatenated",
+     "X: f32[5,19]; Z: f32[5,3]\n"
+     "Y[i,j:22] = select(j < 19, X[i,j else 0], Z[i,j-19 else 0])"},
+    {"turned",
+     "X: f32[3,11,9,2] as [3,11,18]; c: f32[11,9]; s: f32[11,9]\n"
+     "output Y: f32[3,11,9,2] as [3,11,18]\n"
+     "Y[h,t,p,e] = select(e == 0, X[h,t,p,0] * c[t,p] - X[h,t,p,1] * s[t,p], X[h,t,p,1] * c[t,p] + "
+     "X[h,t,p,0] * s[t,p])"},
     {"constants",
      "const W: f32[9,7]; const s: f32[9]; X: f32[5,7]; V[o,i] = exp(W[o,i]) * s[o]\n"
      "Y[n,o] = sum(i) X[n,i] * V[o,i]"},

@@ -59,7 +59,7 @@ TEST(Builder, LiteralsCastsConditionsAndTwoStages) {
 TEST(Builder, ErrorsAreThoseOfTheText) {
   Builder b;
   const Input A = b.input("A", {4});
-  const Iter i("i");
+  const Iter i("i", 4);
   b.stage("Y", {i}, A(Index(i) + 1) + A(i));
   const auto built = b.build();
   ASSERT_FALSE(built);

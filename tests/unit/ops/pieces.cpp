@@ -1,0 +1,155 @@
+// Padding, slices, tensors side by side and classes as vectors against plain loops.
+#include <cmath>
+#include <limits>
+
+#include <fmt/ranges.h>
+
+#include "unit/ops/evaluated.h"
+
+namespace lathe::ops {
+namespace {
+
+constexpr double kEndless = std::numeric_limits<double>::infinity();
+
+void check_pad(const Index& input, const Index& pad, double value, const char* dtype) {
+  Index before, shape;
+  for (std::size_t d = 0; d < input.size(); ++d) {
+    before.push_back(pad[pad.size() == 1 ? 0 : d]);
+    const std::int64_t after = pad.size() > input.size() ? pad[input.size() + d] : before[d];
+    shape.push_back(before[d] + input[d] + after);
+  }
+  const Evaluation r = run(built("pad", {{"input", list(input)},
+                                         {"pad", list(pad)},
+                                         {"value", fmt::format("{}", value)},
+                                         {"dtype", dtype}}),
+                           31);
+  expect_output(r, shape, [&](const Index& y) {
+    Index x = y;
+    for (std::size_t d = 0; d < x.size(); ++d) {
+      x[d] -= before[d];
+      if (x[d] < 0 || x[d] >= input[d]) return value;
+    }
+    return at(r.inputs[0], x);
+  });
+}
+
+TEST(Pad, AnySidesAndNegativeOnes) {
+  check_pad({1}, {0}, 0, "f32");
+  check_pad({7}, {2}, -1.5, "f32");
+  check_pad({3, 5}, {1, 2}, kEndless, "f64");
+  check_pad({3, 5}, {1, -2, 0, 4}, -kEndless, "f32");
+  check_pad({2, 3, 4}, {0, -1, 2, 1, -1, 0}, -7, "i8");
+  check_pad({5, 4}, {-1, -1}, 3, "i64");
+  check_pad({2, 1, 3}, {1}, 0.5, "bf16");
+}
+
+struct Cut {
+  Index input;
+  Arguments arguments;
+  std::vector<Index> places;  // that are left of each dimension
+};
+
+TEST(Slice, AsPythonDoes) {
+  const std::vector<Cut> cuts = {
+      {{7}, {}, {{0, 1, 2, 3, 4, 5, 6}}},
+      {{7}, {{"begin", "2"}, {"end", "-1"}}, {{2, 3, 4, 5}}},
+      {{7}, {{"step", "-1"}}, {{6, 5, 4, 3, 2, 1, 0}}},
+      {{7}, {{"begin", "-2"}, {"end", "-100"}, {"step", "-3"}}, {{5, 2}}},
+      {{7}, {{"begin", "100"}, {"end", "0"}, {"step", "-2"}}, {{6, 4, 2}}},
+      {{7}, {{"begin", "-100"}, {"end", "100"}, {"step", "4"}}, {{0, 4}}},
+      {{7}, {{"step", "9"}}, {{0}}},
+      {{3, 5}, {{"begin", "1"}}, {{1, 2}, {1, 2, 3, 4}}},
+      {{3, 5}, {{"axes", "1"}, {"end", "-2"}, {"step", "2"}}, {{0, 1, 2}, {0, 2}}},
+      {{4, 3, 5},
+       {{"axes", "-1,0"}, {"begin", "1,3"}, {"end", "4,0"}, {"step", "1,-2"}},
+       {{3, 1}, {0, 1, 2}, {1, 2, 3}}},
+  };
+  for (const Cut& c : cuts)
+    for (const char* dtype : {"f32", "u8"}) {
+      Arguments arguments = c.arguments;
+      arguments["input"] = list(c.input);
+      arguments["dtype"] = dtype;
+      SCOPED_TRACE(fmt::format("{}", arguments));
+      const Evaluation r = run(built("slice", arguments), 32);
+      Index shape;
+      for (const Index& places : c.places) shape.push_back(std::ssize(places));
+      expect_output(r, shape, [&](const Index& y) {
+        Index x;
+        for (std::size_t d = 0; d < y.size(); ++d)
+          x.push_back(c.places[d][static_cast<std::size_t>(y[d])]);
+        return at(r.inputs[0], x);
+      });
+    }
+}
+
+void check_concat(const std::vector<Index>& inputs, std::int64_t axis, const char* dtype) {
+  std::string text;
+  for (const Index& input : inputs) text += (text.empty() ? "" : ";") + list(input);
+  const Evaluation r = run(
+      built("concat", {{"inputs", text}, {"axis", std::to_string(axis)}, {"dtype", dtype}}), 33);
+  const auto d = static_cast<std::size_t>(axis < 0 ? axis + std::ssize(inputs[0]) : axis);
+  Index shape = inputs[0];
+  for (std::size_t i = 1; i < inputs.size(); ++i) shape[d] += inputs[i][d];
+  SCOPED_TRACE(text);
+  ASSERT_EQ(r.inputs.size(), inputs.size());
+  expect_output(r, shape, [&](const Index& y) {
+    Index x = y;
+    std::size_t i = 0;
+    while (x[d] >= inputs[i][d]) x[d] -= inputs[i++][d];
+    return at(r.inputs[i], x);
+  });
+}
+
+TEST(Concat, AnyNumberAlongAnyDimension) {
+  check_concat({{3}}, 0, "f32");
+  check_concat({{3}, {1}}, 0, "f64");
+  check_concat({{2, 3}, {2, 5}, {2, 1}}, 1, "f32");
+  check_concat({{2, 3}, {4, 3}, {1, 3}, {3, 3}}, 0, "i32");
+  check_concat({{2, 3, 2}, {2, 1, 2}}, -2, "f16");
+  check_concat(std::vector<Index>(19, Index{2, 3}), -1, "u8");
+}
+
+// Copies keep what arithmetic would change: a sum of reads with `else 0` would make 0 of -0.
+TEST(Concat, NanInfinitiesAndNegativeZerosAreCopied) {
+  const std::vector<double> values = {-0.0, kEndless, std::nan(""), -kEndless, 0.0};
+  const te::Workload p = built("concat", {{"inputs", "5;5;5"}});
+  const interp::Tensor x{Dtype::kF32, {5}, values, {}};
+  const Evaluation r = evaluated(p, {x, x, x});
+  ASSERT_EQ(r.output.values.size(), 15u);
+  for (std::size_t i = 0; i < 15; ++i) {
+    const double got = r.output.values[i], want = values[i % 5];
+    EXPECT_TRUE(std::isnan(want) ? std::isnan(got)
+                                 : got == want && std::signbit(got) == std::signbit(want))
+        << i << " " << got;
+  }
+}
+
+TEST(OneHot, AnyAxisAndTypes) {
+  for (const Index& input : {Index{1}, Index{7}, Index{3, 5}, Index{2, 1, 3}})
+    for (const std::int64_t axis : {-1, 0})
+      for (const char* from : {"i64", "i32", "i8", "u8"})
+        for (const char* to : {"f32", "i8", "bf16"}) {
+          const std::int64_t depth = 5;
+          const Evaluation r = run(built("one_hot", {{"input", list(input)},
+                                                     {"depth", "5"},
+                                                     {"axis", std::to_string(axis)},
+                                                     {"index-dtype", from},
+                                                     {"dtype", to}}),
+                                   34);
+          EXPECT_EQ(r.output.dtype, *dtype_from_name(to));
+          Index shape = input;
+          shape.insert(axis < 0 ? shape.end() : shape.begin(), depth);
+          expect_output(r, shape, [&](const Index& y) {
+            Index x = y;
+            const std::int64_t place = axis < 0 ? x.back() : x.front();
+            x.erase(axis < 0 ? x.end() - 1 : x.begin());
+            return at(r.inputs[0], x) == static_cast<double>(place) ? 1.0 : 0.0;
+          });
+        }
+  const Evaluation r = evaluated(built("one_hot", {{"input", "4"}, {"depth", "3"}}),
+                                 {{Dtype::kI64, {4}, {2, -1, 3, 0}, {}}});
+  EXPECT_EQ(r.output.values, (std::vector<double>{0, 0, 1, 0, 0, 0, 0, 0, 0, 1, 0, 0}));
+}
+
+}  // namespace
+}  // namespace lathe::ops
