@@ -46,6 +46,16 @@ double apply(UnaryOp op, double x) {
     case UnaryOp::kSigmoid: return 1 / (1 + std::exp(-x));
     case UnaryOp::kFloor: return std::floor(x);
     case UnaryOp::kCeil: return std::ceil(x);
+    case UnaryOp::kSin: return std::sin(x);
+    case UnaryOp::kCos: return std::cos(x);
+    case UnaryOp::kTan: return std::tan(x);
+    case UnaryOp::kRound: return std::nearbyint(x);
+    case UnaryOp::kLog1p: return std::log1p(x);
+    case UnaryOp::kExpm1: return std::expm1(x);
+    case UnaryOp::kSign:
+    case UnaryOp::kBitNot:
+    case UnaryOp::kIsNan:
+    case UnaryOp::kIsInf:
     case UnaryOp::kNot: break;
   }
   throw Fault{"an operation on a type it does not have"};

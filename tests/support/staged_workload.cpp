@@ -90,8 +90,9 @@ class Chain {
   // Keeps values within a few units, so that chains neither overflow nor vanish.
   std::string tamed(const std::string& value) {
     if (!real_) return coin() ? value : fmt::format("max({}, 1)", value);
-    switch (rng_.below(6)) {
+    switch (rng_.below(7)) {
       case 0: return fmt::format("tanh({})", value);
+      case 5: return fmt::format("sin({})", value);
       case 1: return fmt::format("relu({}) * 0.5", value);
       case 2: return fmt::format("min(max({}, -2), 3)", value);
       case 3: return fmt::format("sigmoid({})", value);

@@ -10,10 +10,11 @@
 //   setting     := 'layout' ('plain' | 'free') | 'max_error' number | 'name' NAME
 //                | 'algorithm' NAME | 'numerics' ('componentwise' | 'local' | 'normwise')
 //   iter        := NAME [':' size]                 C[i,j], C[y:112,x:112]
-//   expr        := the usual operators (+ - * / % < <= > >= == != && || !), '(' expr ')',
-//                  numbers, 'inf', 'true', 'false', an iterator (its value, i64),
-//                  FUNCTION '(' expr, ... ')'      exp log sqrt rsqrt tanh erf sigmoid abs floor
-//                                                  ceil min max pow relu
+//   expr        := the usual operators (+ - * / % << >> & ^ | < <= > >= == != && || ! ~),
+//                  '(' expr ')', numbers, 'inf', 'true', 'false', an iterator (its value, i64),
+//                  FUNCTION '(' expr, ... ')'      exp expm1 log log1p sqrt rsqrt sin cos tan
+//                                                  tanh erf sigmoid abs sign floor ceil round
+//                                                  isnan isinf min max pow relu
 //                  'select' '(' condition ',' then ',' else ')'
 //                  DTYPE '(' expr ')'              a cast
 //                  REDUCTION '(' iter, ... ')' term   sum max min prod; takes everything up to the

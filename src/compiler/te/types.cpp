@@ -77,8 +77,14 @@ Status check_unary(UnaryOp op, const ir::Expr& x) {
       if (dtype == Dtype::kBool) return {};
       return fail(ErrorKind::kInvalidArgument,
                   "'!' needs a bool, {} is given; compare it, for example x != 0", name_of(dtype));
+    case UnaryOp::kBitNot:
+      if (!is_float(dtype) && dtype != Dtype::kBool) return {};
+      return fail(ErrorKind::kInvalidArgument, "'~' needs an integer, {} is given; {}",
+                  name_of(dtype),
+                  dtype == Dtype::kBool ? "write '!'" : "cast it, for example i32(...)");
     case UnaryOp::kNeg:
     case UnaryOp::kAbs:
+    case UnaryOp::kSign:
       if (dtype != Dtype::kBool) return {};
       return fail(ErrorKind::kInvalidArgument,
                   "'{}' needs a number, bool is given; cast it, for example i32(...)", name_of(op));
@@ -103,6 +109,16 @@ Status check_binary(BinaryOp op, const ir::Expr& a, const ir::Expr& b) {
     return fail(ErrorKind::kInvalidArgument,
                 "{} needs bools, {} is given; compare it, for example x != 0", name,
                 name_of(dtype));
+  }
+  if (op >= BinaryOp::kBitAnd && op <= BinaryOp::kShr) {
+    if (!is_float(dtype) && dtype != Dtype::kBool) return {};
+    const bool shifts = op == BinaryOp::kShl || op == BinaryOp::kShr;
+    return fail(ErrorKind::kInvalidArgument, "{} needs integers, {} is given; {}", name,
+                name_of(dtype),
+                dtype != Dtype::kBool || shifts ? "cast the operands, for example i32(...)"
+                : op == BinaryOp::kBitAnd       ? "write &&"
+                : op == BinaryOp::kBitOr        ? "write ||"
+                                                : "write !=");
   }
   if (dtype == Dtype::kBool)
     return fail(ErrorKind::kInvalidArgument,

@@ -23,7 +23,7 @@ bool wants_positive(const ir::Expr& e) {
     bool operator()(const ir::InRange&) const { return false; }
     bool operator()(const ir::Unary& n) const {
       return n.op == ir::UnaryOp::kLog || n.op == ir::UnaryOp::kSqrt ||
-             n.op == ir::UnaryOp::kRsqrt || wants_positive(n.x);
+             n.op == ir::UnaryOp::kRsqrt || n.op == ir::UnaryOp::kLog1p || wants_positive(n.x);
     }
     bool operator()(const ir::Binary& n) const {
       return n.op == ir::BinaryOp::kPow || wants_positive(n.a) || wants_positive(n.b);

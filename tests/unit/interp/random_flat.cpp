@@ -181,16 +181,20 @@ class Generator {
   Expr real_unary(Type type, int depth) {
     using enum UnaryOp;
     Expr x = value(type, depth - 1);
-    if (!options_.math) return unary(pick({kNeg, kAbs, kFloor, kCeil}), x);
-    const UnaryOp op = pick({kExp, kLog, kSqrt, kRsqrt, kTanh, kErf, kSigmoid});
-    if (op == kExp) x = binary(kMin, x, imm(4, type));
+    if (!options_.math) return unary(pick({kNeg, kAbs, kFloor, kCeil, kRound}), x);
+    const UnaryOp op = pick({kExp, kLog, kSqrt, kRsqrt, kTanh, kErf, kSigmoid, kSin, kCos, kTan,
+                             kLog1p, kExpm1, kRound});
+    if (op == kSin || op == kCos) x = binary(kMax, binary(kMin, x, imm(8, type)), imm(-8, type));
+    if (op == kTan) x = binary(kMax, binary(kMin, x, imm(1, type)), imm(-1, type));
+    if (op == kLog1p) x = unary(kAbs, x);
+    if (op == kExp || op == kExpm1) x = binary(kMin, x, imm(4, type));
     if (op == kLog || op == kSqrt || op == kRsqrt) x = binary(kAdd, unary(kAbs, x), imm(1, type));
     return unary(op, x);
   }
   Expr bits(Type type, int depth) {
-    const BinaryOp op = pick({kBitAnd, kBitOr, kBitXor, kShl, kShr});
+    const BinaryOp op = pick({kBitAnd, kBitOr, kBitXor, kShl, kShr, kSar});
     Expr x = value(type, depth - 1);
-    if (op == kShl || op == kShr)
+    if (op == kShl || op == kShr || op == kSar)
       return binary(op, x, imm(static_cast<double>(rng_.below(7)), type));
     return binary(op, x, value(type, depth - 1));
   }

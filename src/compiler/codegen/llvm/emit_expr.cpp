@@ -169,11 +169,23 @@ llvm::Value* FunctionEmitter::float_unary(UnaryOp op, llvm::Value* x) {
     case UnaryOp::kCeil:
       return m_.machine.has_round ? intrinsic(llvm::Intrinsic::ceil)
                                   : round_without_hardware(x, true);
+    case UnaryOp::kRound:
+      if (m_.machine.has_round) return intrinsic(llvm::Intrinsic::roundeven);
+      break;
     case UnaryOp::kExp:
     case UnaryOp::kLog:
     case UnaryOp::kTanh:
     case UnaryOp::kErf:
     case UnaryOp::kSigmoid:
+    case UnaryOp::kSin:
+    case UnaryOp::kCos:
+    case UnaryOp::kTan:
+    case UnaryOp::kLog1p:
+    case UnaryOp::kExpm1:
+    case UnaryOp::kSign:
+    case UnaryOp::kBitNot:
+    case UnaryOp::kIsNan:
+    case UnaryOp::kIsInf:
     case UnaryOp::kNot: break;
   }
   m_.refuse(fmt::format("{} (lowering expands it)", ir::name_of(op)));
@@ -241,7 +253,8 @@ llvm::Value* FunctionEmitter::float_binary(BinaryOp op, llvm::Value* a, llvm::Va
     case BinaryOp::kBitOr:
     case BinaryOp::kBitXor:
     case BinaryOp::kShl:
-    case BinaryOp::kShr: break;
+    case BinaryOp::kShr:
+    case BinaryOp::kSar: break;
   }
   m_.refuse(fmt::format("{} of floating point numbers", flat::name_of(op)));
   return a;
@@ -280,6 +293,7 @@ llvm::Value* FunctionEmitter::int_binary(BinaryOp op, bool u, llvm::Value* a, ll
     case BinaryOp::kBitXor: return b_.CreateXor(a, b);
     case BinaryOp::kShl: return b_.CreateShl(a, b);
     case BinaryOp::kShr: return b_.CreateLShr(a, b);
+    case BinaryOp::kSar: return b_.CreateAShr(a, b);
     case BinaryOp::kPow:
     case BinaryOp::kScale: break;
   }

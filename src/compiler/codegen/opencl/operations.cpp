@@ -108,6 +108,10 @@ std::string int_binary(BinaryOp op, Type type, const std::string& a, const std::
     case BinaryOp::kShr: return wrapped(symbol_of(op), type, a, b);
     case BinaryOp::kMin: return fmt::format("min({}, {})", a, b);
     case BinaryOp::kMax: return fmt::format("max({}, {})", a, b);
+    case BinaryOp::kSar: {  // C's shift of signed numbers
+      const std::string text = fmt::format("({} >> {})", a, b);
+      return narrow ? fmt::format("(({}){})", type_name(type), text) : text;
+    }
     case BinaryOp::kDiv:
     case BinaryOp::kMod:
     case BinaryOp::kBitAnd:
@@ -170,6 +174,7 @@ std::string unary_text(UnaryOp op, Type type, const std::string& x) {
     case UnaryOp::kSqrt:
     case UnaryOp::kFloor:
     case UnaryOp::kCeil: return fmt::format("{}({})", ir::name_of(op), x);
+    case UnaryOp::kRound: return fmt::format("rint({})", x);
     default: throw Refused{fmt::format("{} is not written out", ir::name_of(op))};
   }
 }

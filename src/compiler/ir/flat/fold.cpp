@@ -178,6 +178,9 @@ std::optional<std::int64_t> evaluate(BinaryOp op, std::int64_t a, std::int64_t b
     case BinaryOp::kShr:
       if (b < 0 || b >= bits) return std::nullopt;
       return result((U(a) & mask) >> b);
+    case BinaryOp::kSar:
+      if (b < 0 || b >= bits) return std::nullopt;
+      return a >> b;
   }
   return std::nullopt;
 }
@@ -195,7 +198,7 @@ Expr fold_int(BinaryOp op, const Expr& a, const Expr& b) {
   if (op == BinaryOp::kMul && x) return multiply(b, *x);
   if (y == 1 && op == BinaryOp::kDiv) return a;
   if (y == 1 && op == BinaryOp::kMod) return constant(0, a->type);
-  if (y == 0 && (op == BinaryOp::kShl || op == BinaryOp::kShr)) return a;
+  if (y == 0 && (op == BinaryOp::kShl || op == BinaryOp::kShr || op == BinaryOp::kSar)) return a;
   if (y)
     if (Expr folded = fold_logic(op, a, *y)) return folded;
   if (x)

@@ -101,9 +101,10 @@ class Verifier {
     const Dtype dtype = n.x->type.dtype;
     require(n.x->type == e->type, e, "{} of {} yields {}", ir::name_of(n.op), described(n.x->type),
             described(e->type));
-    const bool fits = n.op == UnaryOp::kNot                            ? dtype == Dtype::kBool
-                      : n.op == UnaryOp::kNeg || n.op == UnaryOp::kAbs ? dtype != Dtype::kBool
-                                                                       : is_float(dtype);
+    const bool fits = n.op == UnaryOp::kNot                               ? dtype == Dtype::kBool
+                      : n.op == UnaryOp::kNeg || n.op == UnaryOp::kAbs    ? dtype != Dtype::kBool
+                      : n.op >= UnaryOp::kSign && n.op <= UnaryOp::kIsInf ? false
+                                                                          : is_float(dtype);
     require(fits, e, "{} of {}", ir::name_of(n.op), described(n.x->type));
   }
   void check(const Binary& n, const Expr& e) {
@@ -136,7 +137,8 @@ class Verifier {
       case BinaryOp::kBitOr:
       case BinaryOp::kBitXor:
       case BinaryOp::kShl:
-      case BinaryOp::kShr: return is_integer(dtype);
+      case BinaryOp::kShr:
+      case BinaryOp::kSar: return is_integer(dtype);
     }
     return false;
   }
