@@ -192,7 +192,8 @@ class Generator {
     return unary(op, x);
   }
   Expr bits(Type type, int depth) {
-    const BinaryOp op = pick({kBitAnd, kBitOr, kBitXor, kShl, kShr, kSar});
+    BinaryOp op = pick({kBitAnd, kBitOr, kBitXor, kShl, kShr, kSar});
+    if (op == kSar && type.dtype == Dtype::kU8) op = kShr;
     Expr x = value(type, depth - 1);
     if (op == kShl || op == kShr || op == kSar)
       return binary(op, x, imm(static_cast<double>(rng_.below(7)), type));

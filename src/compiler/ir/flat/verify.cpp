@@ -137,8 +137,8 @@ class Verifier {
       case BinaryOp::kBitOr:
       case BinaryOp::kBitXor:
       case BinaryOp::kShl:
-      case BinaryOp::kShr:
-      case BinaryOp::kSar: return is_integer(dtype);
+      case BinaryOp::kShr: return is_integer(dtype);
+      case BinaryOp::kSar: return is_integer(dtype) && dtype != Dtype::kU8;
     }
     return false;
   }
