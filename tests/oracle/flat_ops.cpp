@@ -179,6 +179,9 @@ std::int64_t saturated(double value, Dtype dtype) {
   switch (dtype) {
     case Dtype::kI8: return clamp(-128, 127);
     case Dtype::kU8: return clamp(0, 255);
+    case Dtype::kI16: return clamp(-0x1p15, 0x1p15 - 1);
+    case Dtype::kU16: return clamp(0, 0x1p16 - 1);
+    case Dtype::kU32: return clamp(0, 0x1p32 - 1);
     case Dtype::kI32: return clamp(-0x1p31, 0x1p31 - 1);
     default:
       if (value >= 0x1p63) return INT64_MAX;

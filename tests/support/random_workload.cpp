@@ -35,8 +35,9 @@ class Generator {
 
  private:
   void pick_type() {
-    static constexpr std::array<const char*, 12> kTypes = {
-        "f32", "f32", "f32", "f64", "f16", "bf16", "i8", "u8", "i32", "i64", "f16", "i8"};
+    static constexpr std::array<const char*, 15> kTypes = {"f32",  "f32", "f32", "f64", "f16",
+                                                           "bf16", "i8",  "u8",  "i32", "i64",
+                                                           "f16",  "i8",  "i16", "u16", "u32"};
     type_ = kTypes[rng_.below(kTypes.size())];
     real_ = type_[0] != 'i' && type_[0] != 'u';
   }
@@ -283,7 +284,9 @@ class Generator {
   }
 
   // The type of a sum over this type.
-  std::string wide() const { return type_ == "i8" || type_ == "u8" ? "i32" : type_; }
+  std::string wide() const {
+    return type_ == "i8" || type_ == "u8" || type_ == "i16" || type_ == "u16" ? "i32" : type_;
+  }
 
   Rng& rng_;
   RandomWorkloadOptions options_;

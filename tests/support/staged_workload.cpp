@@ -16,8 +16,8 @@ constexpr int kMostStages = 5;
 class Chain {
  public:
   Chain(Rng& rng, bool dtypes) : rng_(rng) {
-    static constexpr std::array<const char*, 10> kTypes = {"f32", "f32", "f64", "f16", "bf16",
-                                                           "i32", "i64", "i8",  "u8",  "f32"};
+    static constexpr std::array<const char*, 13> kTypes = {
+        "f32", "f32", "f64", "f16", "bf16", "i32", "i64", "i8", "u8", "f32", "i16", "u16", "u32"};
     type_ = dtypes ? kTypes[rng_.below(kTypes.size())] : "f32";
     real_ = type_[0] == 'f' || type_[0] == 'b';
   }

@@ -30,6 +30,9 @@ Range range_of(Dtype dtype) {
   switch (dtype) {
     case Dtype::kI8: return {-128, 127};
     case Dtype::kU8: return {0, 255};
+    case Dtype::kI16: return {-0x1p15, 0x1p15 - 1};
+    case Dtype::kU16: return {0, 0x1p16 - 1};
+    case Dtype::kU32: return {0, 0x1p32 - 1};
     case Dtype::kI32: return {-0x1p31, 0x1p31 - 1};
     case Dtype::kBool: return {0, 1};
     default: return {-0x1p53, 0x1p53};  // beyond, f64 does not hold every integer
@@ -367,6 +370,9 @@ double wrap(std::int64_t value, Dtype dtype) {
   switch (dtype) {
     case Dtype::kI8: return static_cast<std::int8_t>(value);
     case Dtype::kU8: return static_cast<std::uint8_t>(value);
+    case Dtype::kI16: return static_cast<std::int16_t>(value);
+    case Dtype::kU16: return static_cast<std::uint16_t>(value);
+    case Dtype::kU32: return static_cast<std::uint32_t>(value);
     case Dtype::kI32: return static_cast<std::int32_t>(value);
     case Dtype::kBool: return value != 0 ? 1 : 0;
     default: return static_cast<double>(value);

@@ -35,11 +35,11 @@
 //
 // Types: numbers take the type of the other operand, everything else must agree (types.h has the
 // rules). Where an expression holds a reduction, what it reads of f16 and bf16 is widened to f32,
-// of i8 and u8 to i32, and reductions accumulate in that type; an output that is not declared has
-// the type of the operands (of the accumulator for sums of integers), by a stage of its own if that
-// is narrower. Inside a cast nothing is widened, and a cast as the whole body of a reduction
-// chooses its accumulator: sum(k) f16(A[k] * B[k]). The least and largest of iterators and numbers
-// are found in i32 where all of them fit (narrowing.h).
+// of i8, u8, i16 and u16 to i32, and reductions accumulate in that type; an output that is not
+// declared has the type of the operands (of the accumulator for sums of integers), by a stage of
+// its own if that is narrower. Inside a cast nothing is widened, and a cast as the whole body of a
+// reduction chooses its accumulator: sum(k) f16(A[k] * B[k]). The least and largest of iterators
+// and numbers are found in i32 where all of them fit (narrowing.h).
 #pragma once
 
 #include <map>

@@ -21,6 +21,9 @@ Range range_of(Dtype dtype) {
   switch (dtype) {
     case Dtype::kI8: return {-128, 127};
     case Dtype::kU8: return {0, 255};
+    case Dtype::kI16: return {-0x1p15, 0x1p15 - 1};
+    case Dtype::kU16: return {0, 0x1p16 - 1};
+    case Dtype::kU32: return {0, 0x1p32 - 1};
     case Dtype::kI32: return {-0x1p31, 0x1p31 - 1};
     default: return {-0x1p53 + 1, 0x1p53 - 1};  // so that all of them are exact
   }
@@ -33,7 +36,9 @@ Dtype accumulator_of(Dtype dtype) {
     case Dtype::kF16:
     case Dtype::kBF16: return Dtype::kF32;
     case Dtype::kI8:
-    case Dtype::kU8: return Dtype::kI32;
+    case Dtype::kU8:
+    case Dtype::kI16:
+    case Dtype::kU16: return Dtype::kI32;
     default: return dtype;
   }
 }

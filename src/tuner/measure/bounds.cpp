@@ -50,6 +50,9 @@ Ends ends_of(Dtype dtype) {
   switch (dtype) {
     case Dtype::kI8: return {-128, 127};
     case Dtype::kU8: return {0, 255};
+    case Dtype::kI16: return {-0x1p15, 0x1p15 - 1};
+    case Dtype::kU16: return {0, 0x1p16 - 1};
+    case Dtype::kU32: return {0, 0x1p32 - 1};
     case Dtype::kI32: return {-0x1p31, 0x1p31 - 1};
     default: return {-0x1p53, 0x1p53};
   }
@@ -60,7 +63,7 @@ bool narrows(Dtype from, Dtype to) {
   if (!is_float(to) || to == Dtype::kF64 || from == Dtype::kBool)
     return to == Dtype::kF64 && from == Dtype::kI64;
   if (is_float(from)) return to != Dtype::kF32 || from == Dtype::kF64;
-  return size_of(from) > 1;  // 8 bits fit into every type
+  return size_of(from) > (to == Dtype::kF32 ? 2 : 1);  // 8 bits fit into every type
 }
 
 }  // namespace

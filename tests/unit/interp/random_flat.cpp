@@ -37,8 +37,8 @@ class Generator {
   }
   Dtype dtype() {
     if (options_.halves && rng_.chance(0.5)) return pick({Dtype::kF16, Dtype::kBF16});
-    return pick(
-        {Dtype::kF32, Dtype::kF32, Dtype::kF64, Dtype::kI32, Dtype::kI8, Dtype::kU8, Dtype::kI64});
+    return pick({Dtype::kF32, Dtype::kF32, Dtype::kF64, Dtype::kI32, Dtype::kI8, Dtype::kU8,
+                 Dtype::kI64, Dtype::kI16, Dtype::kU16, Dtype::kU32});
   }
 
   void border(Scope scope, const char* name, bool constant) {
@@ -193,7 +193,7 @@ class Generator {
   }
   Expr bits(Type type, int depth) {
     BinaryOp op = pick({kBitAnd, kBitOr, kBitXor, kShl, kShr, kSar});
-    if (op == kSar && type.dtype == Dtype::kU8) op = kShr;
+    if (op == kSar && is_unsigned(type.dtype)) op = kShr;
     Expr x = value(type, depth - 1);
     if (op == kShl || op == kShr || op == kSar)
       return binary(op, x, imm(static_cast<double>(rng_.below(7)), type));
@@ -324,7 +324,7 @@ std::vector<interp::Bytes> random_inputs(Rng& rng, const Program& program) {
     for (double& v : values)
       v = is_float(border.dtype)
               ? rng.normal()
-              : static_cast<double>(rng.between(border.dtype == Dtype::kU8 ? 0 : -20, 20));
+              : static_cast<double>(rng.between(is_unsigned(border.dtype) ? 0 : -20, 20));
     inputs.push_back(interp::to_storage(border, values));
   }
   return inputs;

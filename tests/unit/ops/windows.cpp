@@ -216,7 +216,7 @@ const std::vector<Pool>& pools() {
 TEST(MaxPool2d, WindowsAtEdgesHoldWhatIsInside) {
   const auto largest = [](const std::vector<double>& w) { return *std::ranges::max_element(w); };
   for (const Pool& t : pools())
-    for (const char* dtype : {"f32", "i8", "u8", "i32", "bf16"})
+    for (const char* dtype : {"f32", "i8", "u8", "i16", "u16", "u32", "i32", "bf16"})
       check_pool(run_pool("max_pool2d", t, {{"dtype", dtype}}), t, largest);
   const Pool dilated = {{1, 2, 9, 11}, {3, 2}, {2, 1}, {2, 1}, {2, 3}};
   check_pool(run_pool("max_pool2d", dilated, {{"dilation", "2,3"}}), dilated, largest);

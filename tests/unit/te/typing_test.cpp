@@ -39,6 +39,11 @@ const Printed kCases[] = {
     {"A: i8[3]; S[one:1] = max(k) A[k]",
      "A: i8[3]\nS_acc: i32[1]\noutput S: i8[1]\nS_acc[one:1] = max(k:3) i32(A[k])\nS[one:1] = "
      "i8(S_acc[0])\n"},
+    // Of 16 bits, too; sums of u32 keep their type.
+    {"A: u16[3]; S[one:1] = sum(k) A[k] * A[k]",
+     "A: u16[3]\noutput S: i32[1]\nS[one:1] = sum(k:3) i32(A[k]) * i32(A[k])\n"},
+    {"A: u32[3]; S[one:1] = sum(k) A[k] * 4294967295",
+     "A: u32[3]\noutput S: u32[1]\nS[one:1] = sum(k:3) A[k] * 4294967295\n"},
     // A cast as the whole body chooses the accumulator.
     {"A: f32[3]; S[one:1] = sum(k) f64(A[k] * A[k])",
      "A: f32[3]\noutput S: f64[1]\nS[one:1] = sum(k:3) f64(A[k] * A[k])\n"},

@@ -14,7 +14,6 @@ using llvm::Intrinsic::ID;
 namespace {
 
 bool is_narrow(Dtype dtype) { return dtype == Dtype::kF16 || dtype == Dtype::kBF16; }
-bool is_unsigned(Dtype dtype) { return dtype == Dtype::kU8 || dtype == Dtype::kBool; }
 llvm::Type* with_lanes(llvm::Type* element, llvm::Type* like) {
   const auto* vector = llvm::dyn_cast<llvm::FixedVectorType>(like);
   return vector ? llvm::FixedVectorType::get(element, vector->getNumElements()) : element;
@@ -165,13 +164,13 @@ llvm::Value* FunctionEmitter::float_unary(UnaryOp op, llvm::Value* x) {
                            intrinsic(llvm::Intrinsic::sqrt));
     case UnaryOp::kFloor:
       return m_.machine.has_round ? intrinsic(llvm::Intrinsic::floor)
-                                  : round_without_hardware(x, false);
+                                  : round_without_hardware(x, op);
     case UnaryOp::kCeil:
       return m_.machine.has_round ? intrinsic(llvm::Intrinsic::ceil)
-                                  : round_without_hardware(x, true);
+                                  : round_without_hardware(x, op);
     case UnaryOp::kRound:
-      if (m_.machine.has_round) return intrinsic(llvm::Intrinsic::roundeven);
-      break;
+      return m_.machine.has_round ? intrinsic(llvm::Intrinsic::roundeven)
+                                  : round_without_hardware(x, op);
     case UnaryOp::kExp:
     case UnaryOp::kLog:
     case UnaryOp::kTanh:
@@ -194,7 +193,7 @@ llvm::Value* FunctionEmitter::float_unary(UnaryOp op, llvm::Value* x) {
 
 // Adding and taking off 2^mantissa rounds to the nearest integer; then one is taken off (put on)
 // where that was the wrong way. Larger numbers are integers already. The sign is kept for zeros.
-llvm::Value* FunctionEmitter::round_without_hardware(llvm::Value* x, bool up) {
+llvm::Value* FunctionEmitter::round_without_hardware(llvm::Value* x, UnaryOp op) {
   llvm::Type* type = x->getType();
   const bool single = type->getScalarType()->isFloatTy();
   llvm::Value* huge = llvm::ConstantFP::get(type, single ? 0x1p23 : 0x1p52);
@@ -204,6 +203,8 @@ llvm::Value* FunctionEmitter::round_without_hardware(llvm::Value* x, bool up) {
     return b_.CreateBinaryIntrinsic(llvm::Intrinsic::copysign, v, x);
   };
   llvm::Value* near = with_sign(b_.CreateFSub(b_.CreateFAdd(size, huge), huge));
+  if (op == UnaryOp::kRound) return b_.CreateSelect(b_.CreateFCmpOLT(size, huge), near, x);
+  const bool up = op == UnaryOp::kCeil;
   llvm::Value* wrong = up ? b_.CreateFCmpOLT(near, x) : b_.CreateFCmpOGT(near, x);
   llvm::Value* other = up ? b_.CreateFAdd(near, one) : b_.CreateFSub(near, one);
   llvm::Value* rounded = with_sign(b_.CreateSelect(wrong, other, near));

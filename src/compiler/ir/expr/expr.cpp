@@ -112,6 +112,7 @@ double identity_of(ReduceOp op, Dtype dtype) {
   const auto lowest = [&] {
     switch (dtype) {
       case Dtype::kI8: return -128.0;
+      case Dtype::kI16: return -0x1p15;
       case Dtype::kI32: return -0x1p31;
       case Dtype::kI64: return -0x1p63;
       default: return 0.0;
@@ -121,6 +122,9 @@ double identity_of(ReduceOp op, Dtype dtype) {
     switch (dtype) {
       case Dtype::kI8: return 127.0;
       case Dtype::kU8: return 255.0;
+      case Dtype::kI16: return 0x1p15 - 1;
+      case Dtype::kU16: return 0x1p16 - 1;
+      case Dtype::kU32: return 0x1p32 - 1;
       case Dtype::kI32: return 0x1p31 - 1;
       case Dtype::kI64: return 0x1p63;
       default: return 1.0;

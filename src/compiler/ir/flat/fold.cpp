@@ -142,6 +142,9 @@ std::int64_t wrap(std::int64_t value, Dtype dtype) {
   switch (dtype) {
     case Dtype::kI8: return static_cast<std::int8_t>(value);
     case Dtype::kU8: return static_cast<std::uint8_t>(value);
+    case Dtype::kI16: return static_cast<std::int16_t>(value);
+    case Dtype::kU16: return static_cast<std::uint16_t>(value);
+    case Dtype::kU32: return static_cast<std::uint32_t>(value);
     case Dtype::kI32: return static_cast<std::int32_t>(value);
     case Dtype::kBool: return value != 0;
     default: return value;

@@ -138,7 +138,7 @@ class Verifier {
       case BinaryOp::kBitXor:
       case BinaryOp::kShl:
       case BinaryOp::kShr: return is_integer(dtype);
-      case BinaryOp::kSar: return is_integer(dtype) && dtype != Dtype::kU8;
+      case BinaryOp::kSar: return is_integer(dtype) && !is_unsigned(dtype);
     }
     return false;
   }

@@ -47,10 +47,6 @@ BinaryOp plain(ir::BinaryOp op) {
   return BinaryOp::kAdd;
 }
 
-bool is_signed(Dtype dtype) {
-  return dtype == Dtype::kI8 || dtype == Dtype::kI32 || dtype == Dtype::kI64;
-}
-
 // Flat shifts are by less than the width alone. Shifts by a negative number, or by the width and
 // more, leave what comes in instead of the bits.
 Expr shifted(BinaryOp op, const Expr& x, const Expr& by) {
@@ -79,7 +75,7 @@ Expr flat_operation(ir::BinaryOp op, Expr a, Expr b) {
   switch (op) {
     case ir::BinaryOp::kShl: return shifted(BinaryOp::kShl, a, b);
     case ir::BinaryOp::kShr:
-      return shifted(is_signed(a->type.dtype) ? BinaryOp::kSar : BinaryOp::kShr, a, b);
+      return shifted(is_unsigned(a->type.dtype) ? BinaryOp::kShr : BinaryOp::kSar, a, b);
     default: return flat::binary(plain(op), std::move(a), std::move(b));
   }
 }
