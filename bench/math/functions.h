@@ -10,9 +10,15 @@ namespace lathe::bench {
 
 // <cmath>'s names for quadruple precision.
 namespace wide {
-using std::erf, std::exp, std::log, std::pow, std::sqrt, std::tanh;
+using std::cos, std::erf, std::exp, std::expm1, std::log, std::log1p, std::pow, std::sin;
+using std::sqrt, std::tan, std::tanh;
 inline __float128 exp(__float128 x) { return expq(x); }
+inline __float128 expm1(__float128 x) { return expm1q(x); }
 inline __float128 log(__float128 x) { return logq(x); }
+inline __float128 log1p(__float128 x) { return log1pq(x); }
+inline __float128 sin(__float128 x) { return sinq(x); }
+inline __float128 cos(__float128 x) { return cosq(x); }
+inline __float128 tan(__float128 x) { return tanq(x); }
 inline __float128 tanh(__float128 x) { return tanhq(x); }
 inline __float128 erf(__float128 x) { return erfq(x); }
 inline __float128 sqrt(__float128 x) { return sqrtq(x); }
@@ -29,6 +35,7 @@ struct Function {
   long double (*middle)(long double, long double);
   __float128 (*exact)(__float128, __float128);
   bool of_two = false;
+  bool turns = false;  // judged up to the limit of angles alone
 };
 
 template <class F>

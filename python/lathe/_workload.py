@@ -11,7 +11,8 @@ from ._errors import invalid
 
 _DTYPES = {
     "float32": "f32", "float64": "f64", "float16": "f16", "bfloat16": "bf16",
-    "int8": "i8", "uint8": "u8", "int32": "i32", "int64": "i64", "bool": "bool",
+    "int8": "i8", "uint8": "u8", "int16": "i16", "uint16": "u16", "int32": "i32", "uint32": "u32",
+    "int64": "i64", "bool": "bool",
 }  # fmt: skip
 
 

@@ -13,8 +13,8 @@ const char* dtype_name(const lathe_artifact_tensor& t) {
   if (t.type_code == kDLFloat) return t.type_bits == 64 ? "f64" : t.type_bits == 32 ? "f32" : "f16";
   if (t.type_code == kDLBfloat) return "bf16";
   if (t.type_code == kBool) return "bool";
-  if (t.type_code == kDLUInt) return "u8";
-  return t.type_bits == 64 ? "i64" : t.type_bits == 32 ? "i32" : "i8";
+  if (t.type_code == kDLUInt) return t.type_bits == 32 ? "u32" : t.type_bits == 16 ? "u16" : "u8";
+  return t.type_bits == 64 ? "i64" : t.type_bits == 32 ? "i32" : t.type_bits == 16 ? "i16" : "i8";
 }
 
 std::string quoted(const lathe_artifact_tensor& t) {
@@ -39,6 +39,9 @@ const char* numpy_name(const lathe_artifact_tensor& t) {
          : name == "f32" ? "f4"
          : name == "f16" ? "f2"
          : name == "u8"  ? "u1"
+         : name == "u16" ? "u2"
+         : name == "u32" ? "u4"
+         : name == "i16" ? "i2"
          : name == "i64" ? "i8"
          : name == "i32" ? "i4"
                          : "i1";

@@ -177,6 +177,9 @@ CType c_type(Dtype dtype) {
     case Dtype::kI32: return {"kDLInt", "int32_t", "(int32_t)(i % 7) - 3", kLong, kAsLong};
     case Dtype::kI64: return {"kDLInt", "int64_t", "(int64_t)(i % 7) - 3", kLong, kAsLong};
     case Dtype::kU8: return {"kDLUInt", "uint8_t", "(uint8_t)(i % 7)", kLong, kAsLong};
+    case Dtype::kI16: return {"kDLInt", "int16_t", "(int16_t)((int)(i % 7) - 3)", kLong, kAsLong};
+    case Dtype::kU16: return {"kDLUInt", "uint16_t", "(uint16_t)(i % 7)", kLong, kAsLong};
+    case Dtype::kU32: return {"kDLUInt", "uint32_t", "(uint32_t)(i % 7)", kLong, kAsLong};
     case Dtype::kBool: return {"kDLUInt", "uint8_t", "(uint8_t)(i % 2)", kLong, kAsLong};
   }
   return {};

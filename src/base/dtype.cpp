@@ -16,7 +16,7 @@ struct Row {
   bool is_float;
   double epsilon;
 };
-constexpr std::array<Row, 9> kRows{{
+constexpr std::array<Row, 12> kRows{{
     {Dtype::kF32, "f32", 4, true, 0x1p-24},
     {Dtype::kF64, "f64", 8, true, 0x1p-53},
     {Dtype::kF16, "f16", 2, true, 0x1p-11},
@@ -26,6 +26,9 @@ constexpr std::array<Row, 9> kRows{{
     {Dtype::kI32, "i32", 4, false, 0},
     {Dtype::kI64, "i64", 8, false, 0},
     {Dtype::kBool, "bool", 1, false, 0},
+    {Dtype::kI16, "i16", 2, false, 0},
+    {Dtype::kU16, "u16", 2, false, 0},
+    {Dtype::kU32, "u32", 4, false, 0},
 }};
 
 const Row& row(Dtype dtype) { return kRows[static_cast<std::size_t>(dtype)]; }
@@ -46,8 +49,14 @@ void write_as(void* address, T value) {
 std::string_view name_of(Dtype dtype) { return row(dtype).name; }
 int size_of(Dtype dtype) { return row(dtype).size; }
 bool is_float(Dtype dtype) { return row(dtype).is_float; }
+bool is_unsigned(Dtype dtype) {
+  return dtype == Dtype::kU8 || dtype == Dtype::kU16 || dtype == Dtype::kU32 ||
+         dtype == Dtype::kBool;
+}
 double epsilon_of(Dtype dtype) { return row(dtype).epsilon; }
-std::string_view known_dtypes() { return "f32, f64, f16, bf16, i8, u8, i32, i64, bool"; }
+std::string_view known_dtypes() {
+  return "f32, f64, f16, bf16, i8, u8, i16, u16, i32, u32, i64, bool";
+}
 
 std::optional<Dtype> dtype_from_name(std::string_view name) {
   for (const Row& r : kRows)
@@ -97,6 +106,9 @@ double load_element(Dtype dtype, const void* address) {
     case Dtype::kBF16: return bf16_to_f32(read_as<std::uint16_t>(address));
     case Dtype::kI8: return read_as<std::int8_t>(address);
     case Dtype::kU8: return read_as<std::uint8_t>(address);
+    case Dtype::kI16: return read_as<std::int16_t>(address);
+    case Dtype::kU16: return read_as<std::uint16_t>(address);
+    case Dtype::kU32: return read_as<std::uint32_t>(address);
     case Dtype::kI32: return read_as<std::int32_t>(address);
     case Dtype::kI64: return static_cast<double>(read_as<std::int64_t>(address));
     case Dtype::kBool: return read_as<std::uint8_t>(address) != 0 ? 1 : 0;
@@ -112,6 +124,9 @@ void store_element(Dtype dtype, void* address, double value) {
     case Dtype::kBF16: return write_as(address, f32_to_bf16(static_cast<float>(value)));
     case Dtype::kI8: return write_as(address, static_cast<std::int8_t>(value));
     case Dtype::kU8: return write_as(address, static_cast<std::uint8_t>(value));
+    case Dtype::kI16: return write_as(address, static_cast<std::int16_t>(value));
+    case Dtype::kU16: return write_as(address, static_cast<std::uint16_t>(value));
+    case Dtype::kU32: return write_as(address, static_cast<std::uint32_t>(value));
     case Dtype::kI32: return write_as(address, static_cast<std::int32_t>(value));
     case Dtype::kI64: return write_as(address, static_cast<std::int64_t>(value));
     case Dtype::kBool: return write_as(address, static_cast<std::uint8_t>(value != 0));

@@ -78,11 +78,12 @@ std::string known_names(std::string_view list, std::string_view name) {
 std::string known_dtypes(std::string_view name) {
   // As C, NumPy and PyTorch spell them.
   static constexpr std::pair<std::string_view, std::string_view> kElsewhere[] = {
-      {"float32", "f32"}, {"float", "f32"},   {"fp32", "f32"},      {"single", "f32"},
-      {"float64", "f64"}, {"fp64", "f64"},    {"double", "f64"},    {"float16", "f16"},
-      {"fp16", "f16"},    {"half", "f16"},    {"bfloat16", "bf16"}, {"int8", "i8"},
-      {"uint8", "u8"},    {"int32", "i32"},   {"int", "i32"},       {"int64", "i64"},
-      {"long", "i64"},    {"boolean", "bool"}};
+      {"float32", "f32"}, {"float", "f32"}, {"fp32", "f32"},      {"single", "f32"},
+      {"float64", "f64"}, {"fp64", "f64"},  {"double", "f64"},    {"float16", "f16"},
+      {"fp16", "f16"},    {"half", "f16"},  {"bfloat16", "bf16"}, {"int8", "i8"},
+      {"uint8", "u8"},    {"int16", "i16"}, {"short", "i16"},     {"uint16", "u16"},
+      {"uint32", "u32"},  {"uint", "u32"},  {"int32", "i32"},     {"int", "i32"},
+      {"int64", "i64"},   {"long", "i64"},  {"boolean", "bool"}};
   for (const auto& [theirs, ours] : kElsewhere)
     if (theirs == name) return fmt::format("{}; did you mean {}?", known_dtypes(), ours);
   return known_names(known_dtypes(), name);

@@ -105,7 +105,8 @@ Abilities CpuTarget::abilities() const {
   // roundps came with SSE4.1, which no member tells; by what comes with it.
   return {.rounding = !x86 || vector_bits > 128 || has_fma,
           .f16 = !x86 || has_f16c,
-          .scaling = has_avx512_masks};
+          .scaling = has_avx512_masks,
+          .fma = has_fma};
 }
 
 std::string Target::text() const {

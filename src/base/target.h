@@ -33,6 +33,7 @@ struct Abilities {
   bool rounding = false;  // floor, ceiling and nearest integer of f32 and f64
   bool f16 = false;       // conversions between f16 and f32
   bool scaling = false;   // x * 2^n, also where 2^n is no normal number
+  bool fma = false;       // a * b + c, rounded once
   // Of a warp: products of tiles of matrices in f32, of factors rounded to TF32.
   bool tf32_tiles = false;
 };
@@ -91,7 +92,9 @@ struct OpenClTarget {
   // See Target.
   bool is_host() const { return name == "host"; }
   const char* lacking_on(const OpenClTarget& machine) const;
-  Abilities abilities() const { return {.rounding = true, .f16 = fp16, .scaling = false}; }
+  Abilities abilities() const {
+    return {.rounding = true, .f16 = fp16, .scaling = false, .fma = true};
+  }
   std::optional<Grids> grids() const;
 };
 

@@ -30,7 +30,8 @@ std::int64_t apply(BinaryOp op, std::int64_t a, std::int64_t b) {
     case BinaryOp::kBitOr: return a | b;
     case BinaryOp::kBitXor: return a ^ b;
     case BinaryOp::kShl: return a << b;
-    case BinaryOp::kShr: return a >> b;
+    case BinaryOp::kShr:
+    case BinaryOp::kSar: return a >> b;
     default: throw std::logic_error("no operation on indices");
   }
 }

@@ -35,7 +35,10 @@ void write_cell(Dtype dtype, std::byte* address, Cell value) {
     case Dtype::kI8:
     case Dtype::kU8:
     case Dtype::kBool: return to_bytes(address, static_cast<std::uint8_t>(value.i));
-    case Dtype::kI32: return to_bytes(address, static_cast<std::int32_t>(value.i));
+    case Dtype::kI16:
+    case Dtype::kU16: return to_bytes(address, static_cast<std::uint16_t>(value.i));
+    case Dtype::kI32:
+    case Dtype::kU32: return to_bytes(address, static_cast<std::uint32_t>(value.i));
     case Dtype::kI64: return to_bytes(address, value.i);
     default: return store_element(dtype, address, value.f);
   }

@@ -46,6 +46,16 @@ double apply(UnaryOp op, double x) {
     case UnaryOp::kSigmoid: return 1 / (1 + std::exp(-x));
     case UnaryOp::kFloor: return std::floor(x);
     case UnaryOp::kCeil: return std::ceil(x);
+    case UnaryOp::kSin: return std::sin(x);
+    case UnaryOp::kCos: return std::cos(x);
+    case UnaryOp::kTan: return std::tan(x);
+    case UnaryOp::kRound: return std::nearbyint(x);
+    case UnaryOp::kLog1p: return std::log1p(x);
+    case UnaryOp::kExpm1: return std::expm1(x);
+    case UnaryOp::kSign:
+    case UnaryOp::kBitNot:
+    case UnaryOp::kIsNan:
+    case UnaryOp::kIsInf:
     case UnaryOp::kNot: break;
   }
   throw Fault{"an operation on a type it does not have"};
@@ -169,6 +179,9 @@ std::int64_t saturated(double value, Dtype dtype) {
   switch (dtype) {
     case Dtype::kI8: return clamp(-128, 127);
     case Dtype::kU8: return clamp(0, 255);
+    case Dtype::kI16: return clamp(-0x1p15, 0x1p15 - 1);
+    case Dtype::kU16: return clamp(0, 0x1p16 - 1);
+    case Dtype::kU32: return clamp(0, 0x1p32 - 1);
     case Dtype::kI32: return clamp(-0x1p31, 0x1p31 - 1);
     default:
       if (value >= 0x1p63) return INT64_MAX;

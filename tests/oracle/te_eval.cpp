@@ -119,6 +119,9 @@ double random_value(Dtype dtype, Rng& rng) {
   switch (dtype) {
     case Dtype::kBool: return rng.chance(0.5) ? 1 : 0;
     case Dtype::kU8: return static_cast<double>(rng.between(1, 16));
+    case Dtype::kU16:
+    case Dtype::kU32: return static_cast<double>(rng.between(1, 100));
+    case Dtype::kI16:
     case Dtype::kI8: return sign * static_cast<double>(rng.between(1, 8));
     case Dtype::kI32:
     case Dtype::kI64: return sign * static_cast<double>(rng.between(1, 100));

@@ -67,7 +67,7 @@ class Calls(Case):
         self.refused("processor's memory", lambda: self.kernel(Foreign(self.a, 2), self.b))
 
     def test_types(self) -> None:
-        for dtype in ("f4", "f8", "f2", "i1", "u1", "i4", "i8"):
+        for dtype in ("f4", "f8", "f2", "i1", "u1", "i2", "u2", "i4", "u4", "i8"):
             a = np.arange(6).astype(dtype)
             kernel = lathe.compile("C[i] = A[i] + A[i]", A=a)
             got = kernel(a)

@@ -35,8 +35,9 @@ class Generator {
 
  private:
   void pick_type() {
-    static constexpr std::array<const char*, 12> kTypes = {
-        "f32", "f32", "f32", "f64", "f16", "bf16", "i8", "u8", "i32", "i64", "f16", "i8"};
+    static constexpr std::array<const char*, 15> kTypes = {"f32",  "f32", "f32", "f64", "f16",
+                                                           "bf16", "i8",  "u8",  "i32", "i64",
+                                                           "f16",  "i8",  "i16", "u16", "u32"};
     type_ = kTypes[rng_.below(kTypes.size())];
     real_ = type_[0] != 'i' && type_[0] != 'u';
   }
@@ -214,17 +215,23 @@ class Generator {
     const std::string head = tensor("A", {m, n}) + tensor("B", {n});
     std::string first = "A[i,j] * " + constant() + " + B[j]", second;
     if (real_) {
-      const std::string f = pick({"exp", "tanh", "erf", "sigmoid", "floor", "abs", "relu"});
-      second = pick({"sqrt(abs(T[i,j]) + 1)", "log(abs(T[i,j]) + 2)",
-                     "rsqrt(T[i,j] * T[i,j] + 0.5)", "pow(abs(T[i,j]) + 0.5, 1.5)",
-                     "T[i,j] / (abs(A[i,j]) + 1)", "max(T[i,j], A[i,j])"});
+      const std::string f = pick({"exp", "tanh", "erf", "sigmoid", "floor", "abs", "relu", "sin",
+                                  "cos", "expm1", "round", "sign"});
+      second =
+          pick({"sqrt(abs(T[i,j]) + 1)", "log(abs(T[i,j]) + 2)", "rsqrt(T[i,j] * T[i,j] + 0.5)",
+                "pow(abs(T[i,j]) + 0.5, 1.5)", "T[i,j] / (abs(A[i,j]) + 1)", "max(T[i,j], A[i,j])",
+                "log1p(abs(T[i,j])) * cos(100 * A[i,j])", "tan(min(max(T[i,j], -1), 1))",
+                "select(isnan(T[i,j]) || isinf(A[i,j]), 0.5, sin(T[i,j] * 10))"});
       first = f + "(" + first + ")";
     } else {
-      second = pick({"T[i,j] / 3 + A[i,j] % 5", "max(T[i,j], A[i,j]) - B[j]",
-                     "abs(T[i,j] - A[i,j])", "-T[i,j]"});
+      second =
+          pick({"T[i,j] / 3 + A[i,j] % 5", "max(T[i,j], A[i,j]) - B[j]", "abs(T[i,j] - A[i,j])",
+                "-T[i,j]", "~T[i,j] & 7 | A[i,j] ^ B[j]", "T[i,j] << A[i,j] + 1",
+                "T[i,j] * 5 >> A[i,j] * 3", "sign(T[i,j] - 2) << 2", "(T[i,j] ^ A[i,j]) >> 1"});
     }
     if (coin(0.3))
-      second = fmt::format("select(i < j && A[i,j] > {}, {}, T[i,j])", constant(), second);
+      second = fmt::format("select({} && A[i,j] > {}, {}, T[i,j])", pick({"i < j", "(i & 1) == 0"}),
+                           constant(), second);
     if (coin(0.3)) second = real_ ? second + " + f32(2*i + 1) * 0.01" : second;
     if (type_ != "f32" && second.find("f32(") != std::string::npos) second = "T[i,j]";
     return head + "T[i,j] = " + first + "\nY[i,j] = " + second + "\n";
@@ -277,7 +284,9 @@ class Generator {
   }
 
   // The type of a sum over this type.
-  std::string wide() const { return type_ == "i8" || type_ == "u8" ? "i32" : type_; }
+  std::string wide() const {
+    return type_ == "i8" || type_ == "u8" || type_ == "i16" || type_ == "u16" ? "i32" : type_;
+  }
 
   Rng& rng_;
   RandomWorkloadOptions options_;

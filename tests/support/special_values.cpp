@@ -18,6 +18,9 @@ double special(Dtype dtype, Rng& rng, bool with_infinities) {
     case Dtype::kBool: return 1;
     case Dtype::kI8: return rng.chance(0.5) ? -128 : 127;
     case Dtype::kU8: return rng.chance(0.5) ? 0 : 255;
+    case Dtype::kI16: return rng.chance(0.5) ? -0x1p15 : 0x1p15 - 1;
+    case Dtype::kU16: return rng.chance(0.5) ? 0 : 0x1p16 - 1;
+    case Dtype::kU32: return rng.chance(0.5) ? 0 : 0x1p32 - 1;
     case Dtype::kI32: return rng.chance(0.5) ? -0x1p31 : 0x1p31 - 1;
     case Dtype::kI64: return rng.chance(0.5) ? -0x1p40 : 0x1p40;
     default: break;

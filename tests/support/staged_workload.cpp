@@ -16,8 +16,8 @@ constexpr int kMostStages = 5;
 class Chain {
  public:
   Chain(Rng& rng, bool dtypes) : rng_(rng) {
-    static constexpr std::array<const char*, 10> kTypes = {"f32", "f32", "f64", "f16", "bf16",
-                                                           "i32", "i64", "i8",  "u8",  "f32"};
+    static constexpr std::array<const char*, 13> kTypes = {
+        "f32", "f32", "f64", "f16", "bf16", "i32", "i64", "i8", "u8", "f32", "i16", "u16", "u32"};
     type_ = dtypes ? kTypes[rng_.below(kTypes.size())] : "f32";
     real_ = type_[0] == 'f' || type_[0] == 'b';
   }
@@ -90,8 +90,9 @@ class Chain {
   // Keeps values within a few units, so that chains neither overflow nor vanish.
   std::string tamed(const std::string& value) {
     if (!real_) return coin() ? value : fmt::format("max({}, 1)", value);
-    switch (rng_.below(6)) {
+    switch (rng_.below(7)) {
       case 0: return fmt::format("tanh({})", value);
+      case 5: return fmt::format("sin({})", value);
       case 1: return fmt::format("relu({}) * 0.5", value);
       case 2: return fmt::format("min(max({}, -2), 3)", value);
       case 3: return fmt::format("sigmoid({})", value);

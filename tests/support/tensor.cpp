@@ -27,17 +27,21 @@ DLDataType dl_type(Dtype dtype) {
     case Dtype::kF16: return {kDLFloat, bits, 1};
     case Dtype::kBF16: return {kDLBfloat, bits, 1};
     case Dtype::kI8:
+    case Dtype::kI16:
     case Dtype::kI32:
     case Dtype::kI64: return {kDLInt, bits, 1};
-    case Dtype::kU8: return {kDLUInt, bits, 1};
+    case Dtype::kU8:
+    case Dtype::kU16:
+    case Dtype::kU32: return {kDLUInt, bits, 1};
     case Dtype::kBool: return {kDLBoolCode, bits, 1};
   }
   broken_invariant(__FILE__, __LINE__, "dtype out of range");
 }
 
 Result<Dtype> dtype_of(DLDataType type) {
-  for (const Dtype dtype : {Dtype::kF32, Dtype::kF64, Dtype::kF16, Dtype::kBF16, Dtype::kI8,
-                            Dtype::kU8, Dtype::kI32, Dtype::kI64, Dtype::kBool}) {
+  for (const Dtype dtype :
+       {Dtype::kF32, Dtype::kF64, Dtype::kF16, Dtype::kBF16, Dtype::kI8, Dtype::kU8, Dtype::kI16,
+        Dtype::kU16, Dtype::kI32, Dtype::kU32, Dtype::kI64, Dtype::kBool}) {
     const DLDataType known = dl_type(dtype);
     if (known.code == type.code && known.bits == type.bits && known.lanes == type.lanes)
       return dtype;

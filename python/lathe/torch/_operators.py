@@ -144,4 +144,5 @@ def _value_of(module: Any, target: str) -> Any:
 
 
 _DTYPES = {"f32": "float32", "f64": "float64", "f16": "float16", "bf16": "bfloat16",
-           "i8": "int8", "u8": "uint8", "i32": "int32", "i64": "int64", "bool": "bool"}
+           "i8": "int8", "u8": "uint8", "i16": "int16", "u16": "uint16", "i32": "int32",
+           "u32": "uint32", "i64": "int64", "bool": "bool"}

@@ -29,6 +29,7 @@ Abilities CudaTarget::abilities() const {
   return {.rounding = true,
           .f16 = true,
           .scaling = false,
+          .fma = true,
           .tf32_tiles = false};  // from sm_80 on they have them, but no kernel on a grid uses them
 }
 

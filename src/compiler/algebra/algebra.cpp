@@ -27,7 +27,12 @@ double operations_of(ir::UnaryOp op) {
     case ir::UnaryOp::kAbs:
     case ir::UnaryOp::kNot:
     case ir::UnaryOp::kFloor:
-    case ir::UnaryOp::kCeil: return 1;
+    case ir::UnaryOp::kCeil:
+    case ir::UnaryOp::kRound:
+    case ir::UnaryOp::kSign:
+    case ir::UnaryOp::kBitNot:
+    case ir::UnaryOp::kIsNan:
+    case ir::UnaryOp::kIsInf: return 1;
     case ir::UnaryOp::kSqrt:
     case ir::UnaryOp::kRsqrt: return 5;
     default: return 12;

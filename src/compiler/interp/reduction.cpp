@@ -25,6 +25,8 @@ bool spreads(ir::UnaryOp op) {
     case ir::UnaryOp::kNeg:
     case ir::UnaryOp::kAbs:
     case ir::UnaryOp::kExp:
+    case ir::UnaryOp::kExpm1:
+    case ir::UnaryOp::kLog1p:
     case ir::UnaryOp::kLog:
     case ir::UnaryOp::kSqrt:
     case ir::UnaryOp::kRsqrt: return true;

@@ -30,6 +30,9 @@ Range range_of(Dtype dtype) {
   switch (dtype) {
     case Dtype::kI8: return {-128, 127};
     case Dtype::kU8: return {0, 255};
+    case Dtype::kI16: return {-0x1p15, 0x1p15 - 1};
+    case Dtype::kU16: return {0, 0x1p16 - 1};
+    case Dtype::kU32: return {0, 0x1p32 - 1};
     case Dtype::kI32: return {-0x1p31, 0x1p31 - 1};
     case Dtype::kBool: return {0, 1};
     default: return {-0x1p53, 0x1p53};  // beyond, f64 does not hold every integer
@@ -78,6 +81,22 @@ Value stepped(const Value& x, const F& f) {
   return {at, std::isnan(moved) ? kInf : moved};
 }
 
+double sign_of(double x) { return x > 0 ? 1 : x < 0 ? -1 : x + 0; }
+
+// sin and cos move at most as far as x does. tan moves by d / cos^2, where it is steepest.
+Value trigonometric(ir::UnaryOp op, const Value& x, Dtype dtype) {
+  const double v = x.value, d = x.bound;
+  const double f = op == ir::UnaryOp::kSin   ? std::sin(v)
+                   : op == ir::UnaryOp::kCos ? std::cos(v)
+                                             : std::tan(v);
+  const bool far = std::isfinite(v) && std::abs(v) + d > ir::trigonometric_limit(dtype);
+  if (op != ir::UnaryOp::kTan)
+    return far && d < kInf ? Value{f, 2 + unit_of(1, dtype)} : rounded(f, d, dtype, kFunctionUnits);
+  if (far) return {f, kInf};
+  const double room = std::abs(std::cos(v)) - d;
+  return rounded(f, d == 0 ? 0 : room > 0 ? d / (room * room) : kInf, dtype, kFunctionUnits);
+}
+
 Value real_unary(ir::UnaryOp op, const Value& x, Dtype dtype) {
   const double v = x.value, d = x.bound;
   const auto function = [&](double f, double moved) {
@@ -96,6 +115,16 @@ Value real_unary(ir::UnaryOp op, const Value& x, Dtype dtype) {
     case ir::UnaryOp::kSigmoid: return function(1 / (1 + std::exp(-v)), 0.25 * d);
     case ir::UnaryOp::kFloor: return stepped(x, [](double y) { return std::floor(y); });
     case ir::UnaryOp::kCeil: return stepped(x, [](double y) { return std::ceil(y); });
+    case ir::UnaryOp::kSin:
+    case ir::UnaryOp::kCos:
+    case ir::UnaryOp::kTan: return trigonometric(op, x, dtype);
+    case ir::UnaryOp::kLog1p: return function(std::log1p(v), std::log1p(v) - std::log1p(v - d));
+    case ir::UnaryOp::kExpm1: return function(std::expm1(v), std::expm1(v + d) - std::expm1(v));
+    case ir::UnaryOp::kRound: return stepped(x, [](double y) { return std::nearbyint(y); });
+    case ir::UnaryOp::kSign: return stepped(x, sign_of);
+    case ir::UnaryOp::kIsNan: return {std::isnan(v) ? 1.0 : 0.0, d < kInf ? 0.0 : 1.0};
+    case ir::UnaryOp::kIsInf: return {std::isinf(v) ? 1.0 : 0.0, d < kInf ? 0.0 : 1.0};
+    case ir::UnaryOp::kBitNot:
     case ir::UnaryOp::kNot: break;
   }
   return x;
@@ -167,6 +196,9 @@ Value integer_binary(ir::BinaryOp op, const Value& a, const Value& b, Dtype dtyp
   const auto wrapped = [&](std::uint64_t v, double bound) {
     return integer(static_cast<std::int64_t>(v), bound, dtype);
   };
+  // Of operands that are not exact, bits may be any.
+  const double bits_bound = a.bound > 0 || b.bound > 0 ? kInf : 0;
+  const bool inside = y >= 0 && y < 8 * size_of(dtype);  // that is, some bits stay
   switch (op) {
     case ir::BinaryOp::kAdd: return wrapped(ux + uy, a.bound + b.bound);
     case ir::BinaryOp::kSub: return wrapped(ux - uy, a.bound + b.bound);
@@ -184,6 +216,12 @@ Value integer_binary(ir::BinaryOp op, const Value& a, const Value& b, Dtype dtyp
                      : a.bound > 0 ? 2 * std::abs(b.value)
                                    : 0);
     case ir::BinaryOp::kMin: return wrapped(x < y ? ux : uy, std::max(a.bound, b.bound));
+    case ir::BinaryOp::kBitAnd: return wrapped(ux & uy, bits_bound);
+    case ir::BinaryOp::kBitOr: return wrapped(ux | uy, bits_bound);
+    case ir::BinaryOp::kBitXor: return wrapped(ux ^ uy, bits_bound);
+    case ir::BinaryOp::kShl: return wrapped(inside ? ux << y : 0, bits_bound);
+    case ir::BinaryOp::kShr:
+      return wrapped(static_cast<std::uint64_t>(x >> (inside ? y : 63)), bits_bound);
     default: return wrapped(x < y ? uy : ux, std::max(a.bound, b.bound));
   }
 }
@@ -260,7 +298,10 @@ double largest_of(Dtype dtype) {
 Value apply(ir::UnaryOp op, const Value& x, Dtype dtype) {
   if (op == ir::UnaryOp::kNot) return {x.value == 0 ? 1.0 : 0.0, x.bound};
   if (is_float(dtype)) return real_unary(op, x, dtype);
+  if (op == ir::UnaryOp::kSign) return stepped(x, sign_of);
   const auto value = static_cast<std::uint64_t>(whole(x.value));
+  if (op == ir::UnaryOp::kBitNot)  // -1 - x
+    return integer(static_cast<std::int64_t>(~value), x.bound, dtype);
   const bool negate = op == ir::UnaryOp::kNeg || x.value < 0;
   return integer(static_cast<std::int64_t>(negate ? -value : value), x.bound, dtype);
 }
@@ -329,6 +370,9 @@ double wrap(std::int64_t value, Dtype dtype) {
   switch (dtype) {
     case Dtype::kI8: return static_cast<std::int8_t>(value);
     case Dtype::kU8: return static_cast<std::uint8_t>(value);
+    case Dtype::kI16: return static_cast<std::int16_t>(value);
+    case Dtype::kU16: return static_cast<std::uint16_t>(value);
+    case Dtype::kU32: return static_cast<std::uint32_t>(value);
     case Dtype::kI32: return static_cast<std::int32_t>(value);
     case Dtype::kBool: return value != 0 ? 1 : 0;
     default: return static_cast<double>(value);

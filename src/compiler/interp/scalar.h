@@ -18,11 +18,14 @@ namespace lathe::interp {
 //   a + b, a - b    d(a) + d(b) + u
 //   a * b           |a| d(b) + |b| d(a) + d(a) d(b) + u
 //   a / b           (d(a) + |a/b| d(b)) / (|b| - d(b)) + u
-//   exp, log, ...   how far f moves between x - d(x) and x + d(x), and kFunctionUnits u
+//   exp, log, ...   how far f moves between x - d(x) and x + d(x), and kFunctionUnits u;
+//                   sin, cos 2 and tan infinite beyond trigonometric_limit
 //   min, max        the larger bound, less what an operand lies beyond the other
-//   floor, casts to integers  how far the result moves between x - d(x) and x + d(x)
+//   floor, round, sign, casts to integers  how far the result moves between x - d(x) and x + d(x)
 //   a narrowing cast          d(x) + u; 0 where x is exact: which number it becomes is defined
 //   a comparison    1, which means "either", if |a - b| <= d(a) + d(b)
+//   isnan, isinf    1 where nothing is known of x
+//   & | ^ << >>     infinite where an operand is not exact
 //   select          where the condition is "either", both results
 // An infinite bound means that nothing is known, e.g. where rounding may leave the range of the
 // type.

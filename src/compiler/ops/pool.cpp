@@ -145,7 +145,10 @@ Result<std::vector<Algorithm>> pooled(const Pool& pool, std::string_view kind, D
 std::string lowest_of(Dtype dtype) {
   switch (dtype) {
     case Dtype::kI8: return "-128";
-    case Dtype::kU8: return "0";
+    case Dtype::kI16: return "-32768";
+    case Dtype::kU8:
+    case Dtype::kU16:
+    case Dtype::kU32: return "0";
     case Dtype::kI32: return "-2147483648";
     default: return "-inf";
   }

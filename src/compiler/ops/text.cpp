@@ -6,9 +6,10 @@
 namespace lathe::ops {
 
 Parameter dtype_parameter() {
-  return {Parameter::Kind::kText, "dtype", "f32",
-          fmt::format("element type of the inputs: {}, but bool; sums of i8 and u8 are i32",
-                      known_dtypes())};
+  return {
+      Parameter::Kind::kText, "dtype", "f32",
+      fmt::format("element type of the inputs: {}, but bool; sums of i8, u8, i16 and u16 are i32",
+                  known_dtypes())};
 }
 
 Parameter float_parameter() {

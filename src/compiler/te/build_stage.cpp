@@ -20,7 +20,7 @@ bool is_flexible(const ExprSyntax& e) {
     bool operator()(const NameSyntax&) const { return false; }
     bool operator()(const ReadSyntax&) const { return false; }
     bool operator()(const UnarySyntax& n) const {
-      return n.op != ir::UnaryOp::kNot && is_flexible(*n.x);
+      return !ir::yields_bool(n.op) && is_flexible(*n.x);
     }
     bool operator()(const BinarySyntax& n) const {
       return n.op < ir::BinaryOp::kLt && is_flexible(*n.a) && is_flexible(*n.b);
@@ -46,7 +46,9 @@ struct NaturalType {
   std::optional<Dtype> operator()(const ReadSyntax& n) const {
     return workload.tensors[static_cast<std::size_t>(workload.find(n.tensor))].dtype;
   }
-  std::optional<Dtype> operator()(const UnarySyntax& n) const { return (*this)(*n.x); }
+  std::optional<Dtype> operator()(const UnarySyntax& n) const {
+    return ir::yields_bool(n.op) ? Dtype::kBool : (*this)(*n.x);
+  }
   std::optional<Dtype> operator()(const BinarySyntax& n) const {
     if (n.op >= ir::BinaryOp::kLt) return Dtype::kBool;
     return common(*n.a, *n.b);
@@ -130,7 +132,7 @@ class StageBuilder {
   }
 
   Result<Expr> visit(const UnarySyntax& n, Place place, std::optional<Dtype> expected, bool widen) {
-    if (n.op == ir::UnaryOp::kNot) expected = std::nullopt;
+    if (ir::yields_bool(n.op)) expected = std::nullopt;
     Expr x = LATHE_TRY(type(*n.x, expected, widen));
     LATHE_TRY_STATUS(at(place, check_unary(n.op, x)));
     return ir::unary(n.op, std::move(x));

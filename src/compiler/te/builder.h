@@ -62,6 +62,11 @@ class Value {
   friend Value operator*(const Value& a, const Value& b) { return binary(a, "*", b); }
   friend Value operator/(const Value& a, const Value& b) { return binary(a, "/", b); }
   friend Value operator%(const Value& a, const Value& b) { return binary(a, "%", b); }
+  friend Value operator<<(const Value& a, const Value& b) { return binary(a, "<<", b); }
+  friend Value operator>>(const Value& a, const Value& b) { return binary(a, ">>", b); }
+  friend Value operator&(const Value& a, const Value& b) { return binary(a, "&", b); }
+  friend Value operator^(const Value& a, const Value& b) { return binary(a, "^", b); }
+  friend Value operator|(const Value& a, const Value& b) { return binary(a, "|", b); }
   friend Value operator<(const Value& a, const Value& b) { return binary(a, "<", b); }
   friend Value operator<=(const Value& a, const Value& b) { return binary(a, "<=", b); }
   friend Value operator>(const Value& a, const Value& b) { return binary(a, ">", b); }
@@ -71,6 +76,7 @@ class Value {
   friend Value operator&&(const Value& a, const Value& b) { return binary(a, "&&", b); }
   friend Value operator||(const Value& a, const Value& b) { return binary(a, "||", b); }
   friend Value operator-(const Value& a) { return from_text("(-" + a.text_ + ")"); }
+  friend Value operator~(const Value& a) { return from_text("(~" + a.text_ + ")"); }
   friend Value operator!(const Value& a) { return from_text("(!" + a.text_ + ")"); }
 
  private:

@@ -23,7 +23,7 @@ struct UnaryRow {
   std::string_view name;
   UnaryOp op;
 };
-constexpr std::array<UnaryRow, 10> kUnaries = {{{"abs", UnaryOp::kAbs},
+constexpr std::array<UnaryRow, 19> kUnaries = {{{"abs", UnaryOp::kAbs},
                                                 {"exp", UnaryOp::kExp},
                                                 {"log", UnaryOp::kLog},
                                                 {"sqrt", UnaryOp::kSqrt},
@@ -32,7 +32,16 @@ constexpr std::array<UnaryRow, 10> kUnaries = {{{"abs", UnaryOp::kAbs},
                                                 {"erf", UnaryOp::kErf},
                                                 {"sigmoid", UnaryOp::kSigmoid},
                                                 {"floor", UnaryOp::kFloor},
-                                                {"ceil", UnaryOp::kCeil}}};
+                                                {"ceil", UnaryOp::kCeil},
+                                                {"round", UnaryOp::kRound},
+                                                {"sign", UnaryOp::kSign},
+                                                {"sin", UnaryOp::kSin},
+                                                {"cos", UnaryOp::kCos},
+                                                {"tan", UnaryOp::kTan},
+                                                {"log1p", UnaryOp::kLog1p},
+                                                {"expm1", UnaryOp::kExpm1},
+                                                {"isnan", UnaryOp::kIsNan},
+                                                {"isinf", UnaryOp::kIsInf}}};
 struct BinaryRow {
   std::string_view name;
   BinaryOp op;
@@ -48,8 +57,8 @@ constexpr std::array<ReduceRow, 4> kReductions = {{{"sum", ReduceOp::kSum},
                                                    {"min", ReduceOp::kMin},
                                                    {"prod", ReduceOp::kProd}}};
 constexpr std::string_view kFunctionList =
-    "exp, log, sqrt, rsqrt, tanh, erf, sigmoid, abs, floor, ceil, min, max, pow, relu, select, "
-    "sum, prod";
+    "exp, expm1, log, log1p, sqrt, rsqrt, sin, cos, tan, tanh, erf, sigmoid, abs, sign, floor, "
+    "ceil, round, isnan, isinf, min, max, pow, relu, select, sum, prod";
 
 // Binary operators by level, loosest first; `swap` turns > and >= into < and <=.
 struct SymbolRow {
@@ -58,8 +67,8 @@ struct SymbolRow {
   BinaryOp op;
   bool swap;
 };
-constexpr int kComparison = 2, kTermLevel = 4;
-constexpr std::array<SymbolRow, 13> kSymbols = {{{"||", 0, BinaryOp::kOr, false},
+constexpr int kComparison = 2, kTermLevel = 8;
+constexpr std::array<SymbolRow, 18> kSymbols = {{{"||", 0, BinaryOp::kOr, false},
                                                  {"&&", 1, BinaryOp::kAnd, false},
                                                  {"<", kComparison, BinaryOp::kLt, false},
                                                  {"<=", kComparison, BinaryOp::kLe, false},
@@ -67,8 +76,13 @@ constexpr std::array<SymbolRow, 13> kSymbols = {{{"||", 0, BinaryOp::kOr, false}
                                                  {">=", kComparison, BinaryOp::kLe, true},
                                                  {"==", kComparison, BinaryOp::kEq, false},
                                                  {"!=", kComparison, BinaryOp::kNe, false},
-                                                 {"+", 3, BinaryOp::kAdd, false},
-                                                 {"-", 3, BinaryOp::kSub, false},
+                                                 {"|", 3, BinaryOp::kBitOr, false},
+                                                 {"^", 4, BinaryOp::kBitXor, false},
+                                                 {"&", 5, BinaryOp::kBitAnd, false},
+                                                 {"<<", 6, BinaryOp::kShl, false},
+                                                 {">>", 6, BinaryOp::kShr, false},
+                                                 {"+", 7, BinaryOp::kAdd, false},
+                                                 {"-", 7, BinaryOp::kSub, false},
                                                  {"*", kTermLevel, BinaryOp::kMul, false},
                                                  {"/", kTermLevel, BinaryOp::kDiv, false},
                                                  {"%", kTermLevel, BinaryOp::kMod, false}}};
@@ -150,10 +164,12 @@ class ExprParser {
       const int height = x->height;
       return node(UnarySyntax{UnaryOp::kNeg, std::move(x)}, token.place, height);
     }
-    if (in_.accept("!")) {
+    if (in_.peek().is("!") || in_.peek().is("~")) {
+      const UnaryOp op = in_.next().is("!") ? UnaryOp::kNot : UnaryOp::kBitNot;
       Ast x = LATHE_TRY(unary());
       const int height = x->height;
-      return node(UnarySyntax{UnaryOp::kNot, std::move(x)}, token.place, height);
+      bare_number_ = false;
+      return node(UnarySyntax{op, std::move(x)}, token.place, height);
     }
     return primary();
   }

@@ -7,8 +7,9 @@ namespace lathe::te {
 namespace {
 
 constexpr std::size_t kMaxText = 1 << 20;
-constexpr std::array<std::string_view, 7> kPairs = {"<=", ">=", "==", "!=", "&&", "||", ".."};
-constexpr std::string_view kSingles = "+-*/%<>!=()[]{},:";
+constexpr std::array<std::string_view, 9> kPairs = {"<=", ">=", "==", "!=", "&&",
+                                                    "||", "..", "<<", ">>"};
+constexpr std::string_view kSingles = "+-*/%<>!=&|^~()[]{},:";
 
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
 bool is_name_start(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; }

@@ -10,10 +10,11 @@
 //   setting     := 'layout' ('plain' | 'free') | 'max_error' number | 'name' NAME
 //                | 'algorithm' NAME | 'numerics' ('componentwise' | 'local' | 'normwise')
 //   iter        := NAME [':' size]                 C[i,j], C[y:112,x:112]
-//   expr        := the usual operators (+ - * / % < <= > >= == != && || !), '(' expr ')',
-//                  numbers, 'inf', 'true', 'false', an iterator (its value, i64),
-//                  FUNCTION '(' expr, ... ')'      exp log sqrt rsqrt tanh erf sigmoid abs floor
-//                                                  ceil min max pow relu
+//   expr        := the usual operators (+ - * / % << >> & ^ | < <= > >= == != && || ! ~),
+//                  '(' expr ')', numbers, 'inf', 'true', 'false', an iterator (its value, i64),
+//                  FUNCTION '(' expr, ... ')'      exp expm1 log log1p sqrt rsqrt sin cos tan
+//                                                  tanh erf sigmoid abs sign floor ceil round
+//                                                  isnan isinf min max pow relu
 //                  'select' '(' condition ',' then ',' else ')'
 //                  DTYPE '(' expr ')'              a cast
 //                  REDUCTION '(' iter, ... ')' term   sum max min prod; takes everything up to the
@@ -35,11 +36,11 @@
 //
 // Types: numbers take the type of the other operand, everything else must agree (types.h has the
 // rules). Where an expression holds a reduction, what it reads of f16 and bf16 is widened to f32,
-// of i8 and u8 to i32, and reductions accumulate in that type; an output that is not declared has
-// the type of the operands (of the accumulator for sums of integers), by a stage of its own if that
-// is narrower. Inside a cast nothing is widened, and a cast as the whole body of a reduction
-// chooses its accumulator: sum(k) f16(A[k] * B[k]). The least and largest of iterators and numbers
-// are found in i32 where all of them fit (narrowing.h).
+// of i8, u8, i16 and u16 to i32, and reductions accumulate in that type; an output that is not
+// declared has the type of the operands (of the accumulator for sums of integers), by a stage of
+// its own if that is narrower. Inside a cast nothing is widened, and a cast as the whole body of a
+// reduction chooses its accumulator: sum(k) f16(A[k] * B[k]). The least and largest of iterators
+// and numbers are found in i32 where all of them fit (narrowing.h).
 #pragma once
 
 #include <map>

@@ -30,9 +30,7 @@ bool is_flexible(const Expr& e) {
     bool operator()(const ir::Read&) const { return false; }
     bool operator()(const ir::InRange&) const { return false; }
     bool operator()(const ir::Cast&) const { return false; }
-    bool operator()(const ir::Unary& n) const {
-      return n.op != ir::UnaryOp::kNot && is_flexible(n.x);
-    }
+    bool operator()(const ir::Unary& n) const { return !ir::yields_bool(n.op) && is_flexible(n.x); }
     bool operator()(const ir::Binary& n) const {
       return n.op < ir::BinaryOp::kLt && is_flexible(n.a) && is_flexible(n.b);
     }
@@ -43,7 +41,7 @@ bool is_flexible(const Expr& e) {
   return std::visit(Visitor{e->dtype}, e->value);
 }
 
-enum Level { kOr, kAnd, kCompare, kAdd, kMul, kUnary, kPrimary };
+enum Level { kOr, kAnd, kCompare, kBitOr, kBitXor, kBitAnd, kShift, kAdd, kMul, kUnary, kPrimary };
 
 Level level_of(ir::BinaryOp op) {
   using enum ir::BinaryOp;
@@ -54,6 +52,11 @@ Level level_of(ir::BinaryOp op) {
     case kLe:
     case kEq:
     case kNe: return kCompare;
+    case ir::BinaryOp::kBitOr: return Level::kBitOr;
+    case ir::BinaryOp::kBitXor: return Level::kBitXor;
+    case ir::BinaryOp::kBitAnd: return Level::kBitAnd;
+    case kShl:
+    case kShr: return kShift;
     case ir::BinaryOp::kAdd:
     case kSub: return Level::kAdd;
     case ir::BinaryOp::kMul:
@@ -104,6 +107,8 @@ class ExprPrinter {
             kPrimary};
   }
   Text visit(const ir::Unary& n, Dtype, std::optional<Dtype> expected) const {
+    if (ir::yields_bool(n.op)) expected = std::nullopt;
+    if (n.op == ir::UnaryOp::kBitNot) return {"~" + at_least(kUnary, n.x, expected), kUnary};
     if (n.op != ir::UnaryOp::kNeg && n.op != ir::UnaryOp::kNot)
       return {call(name_of(n.op), {at_least(kOr, n.x, expected)}), kPrimary};
     if (n.op == ir::UnaryOp::kNot) return {"!" + at_least(kUnary, n.x, {}), kUnary};

@@ -43,14 +43,24 @@ class Intervals {
       case UnaryOp::kNeg: return {-x.high, -x.low};
       case UnaryOp::kAbs: return {0, std::max(std::abs(x.low), std::abs(x.high))};
       case UnaryOp::kTanh:
-      case UnaryOp::kErf: return {-1, 1};
+      case UnaryOp::kErf:
+      case UnaryOp::kSin:
+      case UnaryOp::kCos:
+      case UnaryOp::kSign: return {-1, 1};
       case UnaryOp::kSigmoid: return {0, 1};
       case UnaryOp::kExp: return {std::exp(x.low), std::exp(x.high)};
+      case UnaryOp::kExpm1: return {std::expm1(x.low), std::expm1(x.high)};
+      case UnaryOp::kIsNan:
+      case UnaryOp::kIsInf: return {0, 1};
       case UnaryOp::kFloor:
-      case UnaryOp::kCeil: return x;
+      case UnaryOp::kCeil:
+      case UnaryOp::kRound: return x;
       case UnaryOp::kLog:
       case UnaryOp::kSqrt:
       case UnaryOp::kRsqrt:
+      case UnaryOp::kLog1p:
+      case UnaryOp::kTan:
+      case UnaryOp::kBitNot:
       case UnaryOp::kNot: return {};
     }
     return {};

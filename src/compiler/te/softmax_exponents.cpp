@@ -80,9 +80,8 @@ class Term {
 bool keeps_order(Dtype from, Dtype to) {
   if (is_float(to)) return true;
   if (from == to || from == Dtype::kBool) return true;
-  const bool narrow = from == Dtype::kI8 || from == Dtype::kU8;
-  if (to == Dtype::kI32) return narrow;
-  return to == Dtype::kI64 && (narrow || from == Dtype::kI32);
+  return !is_float(from) && size_of(to) > size_of(from) &&
+         (is_unsigned(from) || !is_unsigned(to)) && to != Dtype::kBool;
 }
 
 // Where the same conversion of two values keeps which is larger, it says nothing more.

@@ -21,6 +21,9 @@ Range range_of(Dtype dtype) {
   switch (dtype) {
     case Dtype::kI8: return {-128, 127};
     case Dtype::kU8: return {0, 255};
+    case Dtype::kI16: return {-0x1p15, 0x1p15 - 1};
+    case Dtype::kU16: return {0, 0x1p16 - 1};
+    case Dtype::kU32: return {0, 0x1p32 - 1};
     case Dtype::kI32: return {-0x1p31, 0x1p31 - 1};
     default: return {-0x1p53 + 1, 0x1p53 - 1};  // so that all of them are exact
   }
@@ -33,7 +36,9 @@ Dtype accumulator_of(Dtype dtype) {
     case Dtype::kF16:
     case Dtype::kBF16: return Dtype::kF32;
     case Dtype::kI8:
-    case Dtype::kU8: return Dtype::kI32;
+    case Dtype::kU8:
+    case Dtype::kI16:
+    case Dtype::kU16: return Dtype::kI32;
     default: return dtype;
   }
 }
@@ -77,8 +82,14 @@ Status check_unary(UnaryOp op, const ir::Expr& x) {
       if (dtype == Dtype::kBool) return {};
       return fail(ErrorKind::kInvalidArgument,
                   "'!' needs a bool, {} is given; compare it, for example x != 0", name_of(dtype));
+    case UnaryOp::kBitNot:
+      if (!is_float(dtype) && dtype != Dtype::kBool) return {};
+      return fail(ErrorKind::kInvalidArgument, "'~' needs an integer, {} is given; {}",
+                  name_of(dtype),
+                  dtype == Dtype::kBool ? "write '!'" : "cast it, for example i32(...)");
     case UnaryOp::kNeg:
     case UnaryOp::kAbs:
+    case UnaryOp::kSign:
       if (dtype != Dtype::kBool) return {};
       return fail(ErrorKind::kInvalidArgument,
                   "'{}' needs a number, bool is given; cast it, for example i32(...)", name_of(op));
@@ -103,6 +114,16 @@ Status check_binary(BinaryOp op, const ir::Expr& a, const ir::Expr& b) {
     return fail(ErrorKind::kInvalidArgument,
                 "{} needs bools, {} is given; compare it, for example x != 0", name,
                 name_of(dtype));
+  }
+  if (op >= BinaryOp::kBitAnd && op <= BinaryOp::kShr) {
+    if (!is_float(dtype) && dtype != Dtype::kBool) return {};
+    const bool shifts = op == BinaryOp::kShl || op == BinaryOp::kShr;
+    return fail(ErrorKind::kInvalidArgument, "{} needs integers, {} is given; {}", name,
+                name_of(dtype),
+                dtype != Dtype::kBool || shifts ? "cast the operands, for example i32(...)"
+                : op == BinaryOp::kBitAnd       ? "write &&"
+                : op == BinaryOp::kBitOr        ? "write ||"
+                                                : "write !=");
   }
   if (dtype == Dtype::kBool)
     return fail(ErrorKind::kInvalidArgument,

@@ -12,7 +12,7 @@
 
 namespace lathe::te {
 
-// f32 for f16, bf16 and f32; i32 for i8 and u8; else the type itself.
+// f32 for f16, bf16 and f32; i32 for i8, u8, i16 and u16; else the type itself.
 Dtype accumulator_of(Dtype dtype);
 bool is_narrow(Dtype dtype);  // accumulator_of(dtype) is another type
 

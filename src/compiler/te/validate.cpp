@@ -92,7 +92,7 @@ struct BodyCheck {
   Status visit(const ir::Unary& n, Dtype dtype, int depth) const {
     LATHE_TRY_STATUS(check(n.x, depth));
     LATHE_TRY_STATUS(check_unary(n.op, n.x));
-    return same(dtype, n.x->dtype);
+    return same(dtype, ir::yields_bool(n.op) ? Dtype::kBool : n.x->dtype);
   }
   Status visit(const ir::Binary& n, Dtype dtype, int depth) const {
     LATHE_TRY_STATUS(check(n.a, depth));

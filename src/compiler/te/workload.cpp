@@ -17,7 +17,7 @@ struct CountArithmetic {
   Count operator()(const ir::Read&) const { return {0, true}; }
   Count operator()(const ir::InRange&) const { return {}; }
   Count operator()(const ir::Unary& n) const {
-    return with((*this)(n.x), n.op == ir::UnaryOp::kNot ? 0 : 1);
+    return with((*this)(n.x), ir::yields_bool(n.op) ? 0 : 1);
   }
   Count operator()(const ir::Binary& n) const {
     const Count a = (*this)(n.a), b = (*this)(n.b);

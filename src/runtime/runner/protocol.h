@@ -39,7 +39,7 @@ bool is(const Packet& packet) {
 }
 
 template <>
-inline constexpr auto kLastOf<Dtype> = Dtype::kBool;
+inline constexpr auto kLastOf<Dtype> = Dtype::kU32;
 template <>
 inline constexpr auto kLastOf<ErrorKind> = ErrorKind::kInternal;
 template <>

@@ -50,6 +50,9 @@ Ends ends_of(Dtype dtype) {
   switch (dtype) {
     case Dtype::kI8: return {-128, 127};
     case Dtype::kU8: return {0, 255};
+    case Dtype::kI16: return {-0x1p15, 0x1p15 - 1};
+    case Dtype::kU16: return {0, 0x1p16 - 1};
+    case Dtype::kU32: return {0, 0x1p32 - 1};
     case Dtype::kI32: return {-0x1p31, 0x1p31 - 1};
     default: return {-0x1p53, 0x1p53};
   }
@@ -60,7 +63,7 @@ bool narrows(Dtype from, Dtype to) {
   if (!is_float(to) || to == Dtype::kF64 || from == Dtype::kBool)
     return to == Dtype::kF64 && from == Dtype::kI64;
   if (is_float(from)) return to != Dtype::kF32 || from == Dtype::kF64;
-  return size_of(from) > 1;  // 8 bits fit into every type
+  return size_of(from) > (to == Dtype::kF32 ? 2 : 1);  // 8 bits fit into every type
 }
 
 }  // namespace
@@ -119,7 +122,13 @@ Expr Bounds::wrapped(const Expr& value, const Expr& bound, Dtype dtype) {
 
 Expr Bounds::bound_of(const Expr& e, const ir::Unary& n) {
   Expr d = bound(n.x);
-  if (!is_float(e->dtype)) return wrapped(value(e), d, e->dtype);
+  if (!is_float(e->dtype)) {
+    if (n.op == UnaryOp::kSign && d) {
+      jumps_ = true;
+      return number(2);
+    }
+    return wrapped(value(e), d, e->dtype);
+  }
   const Expr x = value(n.x), f = value(e);
   const auto function = [&](Expr moved) {
     return plus(d ? std::move(moved) : nullptr, rounding(f, e->dtype, interp::kFunctionUnits));
@@ -144,9 +153,45 @@ Expr Bounds::bound_of(const Expr& e, const ir::Unary& n) {
       const Expr whole = apply(UnaryOp::kFloor, x);
       return steps(d, smaller(minus(x, whole), minus(plus(whole, number(1)), x)));
     }
+    case UnaryOp::kSin:
+    case UnaryOp::kCos:
+    case UnaryOp::kTan: return trigonometric_bound(e, n);
+    case UnaryOp::kLog1p: return function(downwards());
+    case UnaryOp::kExpm1: return function(upwards());
+    case UnaryOp::kRound: {
+      if (!d) return nullptr;
+      jumps_ = true;
+      return steps(d, minus(number(0.5), size(minus(x, f))));
+    }
+    case UnaryOp::kSign: {
+      if (!d) return nullptr;
+      jumps_ = true;
+      return where(below(times(d, kMargin), size(x)), nullptr, number(2));
+    }
+    case UnaryOp::kIsNan:
+    case UnaryOp::kIsInf:
+    case UnaryOp::kBitNot:
     case UnaryOp::kNot: break;
   }
   broken_invariant(__FILE__, __LINE__, "unary operator out of range");
+}
+
+// sin and cos move at most as far as x does, and tan by d / cos^2, where it is steepest.
+Expr Bounds::trigonometric_bound(const Expr& e, const ir::Unary& n) {
+  const Expr d = bound(n.x), x = value(n.x);
+  const Expr known = d ? below(d, number(kUnknown)) : nullptr;
+  Expr moved = d, beyond = number(2 + interp::unit_of(1, e->dtype));
+  if (d) beyond = where(known, beyond, number(kUnknown));
+  if (n.op == UnaryOp::kTan) {
+    beyond = number(kUnknown);
+    const Expr room = d ? larger(nothing(), minus(size(apply(UnaryOp::kCos, x)), d)) : nullptr;
+    moved = d ? over(d, times(room, room)) : nullptr;
+  }
+  const Expr near = plus(moved, rounding(value(e), e->dtype, interp::kFunctionUnits));
+  // The size of infinity and NaN is not below infinity: there the result is NaN.
+  const Expr far = both(below(number(ir::trigonometric_limit(e->dtype)), plus(size(x), d)),
+                        below(size(x), number(kUnknown)));
+  return where(far, beyond, near);
 }
 
 Expr Bounds::bound_of(const Expr& e, const ir::Binary& n) {
@@ -207,6 +252,11 @@ Expr Bounds::integer_bound(const Expr& e, const ir::Binary& n) {
     case BinaryOp::kDiv: return db ? number(kUnknown) : apply(UnaryOp::kCeil, over(da, b));
     case BinaryOp::kMod:
       return db ? number(kUnknown) : where(at_most(da, nothing()), nullptr, times(b, 2));
+    case BinaryOp::kBitAnd:
+    case BinaryOp::kBitOr:
+    case BinaryOp::kBitXor:
+    case BinaryOp::kShl:
+    case BinaryOp::kShr: return where(at_most(plus(da, db), nothing()), nullptr, number(kUnknown));
     default: break;
   }
   broken_invariant(__FILE__, __LINE__, "an operation on a type it does not have");
@@ -264,7 +314,13 @@ Expr Bounds::doubt(const Expr& e) {
         ir::read(tensor, n->index, Dtype::kF64, n->pad ? std::optional(0.0) : std::nullopt);
     return opposite(at_most(d, nothing()));
   }
-  if (const auto* n = std::get_if<ir::Unary>(&e->value)) return doubt(n->x);
+  if (const auto* n = std::get_if<ir::Unary>(&e->value)) {
+    if (n->op == UnaryOp::kNot) return doubt(n->x);
+    const Expr d = bound(n->x);  // isnan and isinf
+    if (!d) return nullptr;
+    jumps_ = true;
+    return opposite(below(d, number(kUnknown)));
+  }
   if (const auto* n = std::get_if<ir::Cast>(&e->value))
     return n->x->dtype == Dtype::kBool ? doubt(n->x) : doubtful(n->x, ir::constant(0, n->x->dtype));
   if (const auto* n = std::get_if<ir::Select>(&e->value)) {

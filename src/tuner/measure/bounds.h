@@ -43,6 +43,7 @@ class Bounds {
   ir::Expr bound_of(const ir::Expr& e, const ir::Cast& n);
   ir::Expr integer_bound(const ir::Expr& e, const ir::Binary& n);
   ir::Expr power_bound(const ir::Expr& e, const ir::Binary& n);
+  ir::Expr trigonometric_bound(const ir::Expr& e, const ir::Unary& n);
   ir::Expr largest_bound(const ir::Expr& a, const ir::Expr& b, bool smallest);
   ir::Expr truncated_bound(const ir::Cast& n, Dtype to);
 

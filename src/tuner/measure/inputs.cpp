@@ -23,7 +23,7 @@ bool wants_positive(const ir::Expr& e) {
     bool operator()(const ir::InRange&) const { return false; }
     bool operator()(const ir::Unary& n) const {
       return n.op == ir::UnaryOp::kLog || n.op == ir::UnaryOp::kSqrt ||
-             n.op == ir::UnaryOp::kRsqrt || wants_positive(n.x);
+             n.op == ir::UnaryOp::kRsqrt || n.op == ir::UnaryOp::kLog1p || wants_positive(n.x);
     }
     bool operator()(const ir::Binary& n) const {
       return n.op == ir::BinaryOp::kPow || wants_positive(n.a) || wants_positive(n.b);
@@ -44,7 +44,7 @@ double rounded(Dtype dtype, double value) {
 
 double random_value(Dtype dtype, bool positive, Rng& rng) {
   if (dtype == Dtype::kBool) return rng.chance(0.5) ? 1 : 0;
-  const bool negative = rng.chance(0.5) && !positive && dtype != Dtype::kU8;
+  const bool negative = rng.chance(0.5) && !positive && !is_unsigned(dtype);
   const double magnitude = is_float(dtype) ? rounded(dtype, 0.125 + 0.875 * rng.uniform())
                                            : static_cast<double>(rng.between(1, 5));
   return negative ? -magnitude : magnitude;

@@ -68,10 +68,11 @@ TEST_F(Exported, TheExampleFillsAndPrintsEveryElementType) {
   const std::vector<std::string> integers = {"-6", "-4", "-2", "0", "2", "4", "6", "-6"};
   for (const char* dtype : {"f32", "f64", "f16", "bf16"})
     EXPECT_EQ(printed("Y[i] = X[i] + X[i]", dtype), floats) << dtype;
-  for (const char* dtype : {"i8", "i32", "i64"})
+  for (const char* dtype : {"i8", "i16", "i32", "i64"})
     EXPECT_EQ(printed("Y[i] = X[i] + X[i]", dtype), integers) << dtype;
-  EXPECT_EQ(printed("Y[i] = X[i] + X[i]", "u8"),
-            (std::vector<std::string>{"0", "2", "4", "6", "8", "10", "12", "0"}));
+  for (const char* dtype : {"u8", "u16", "u32"})
+    EXPECT_EQ(printed("Y[i] = X[i] + X[i]", dtype),
+              (std::vector<std::string>{"0", "2", "4", "6", "8", "10", "12", "0"}));
   EXPECT_EQ(printed("Y[i] = X[i]", "bool"),
             (std::vector<std::string>{"0", "1", "0", "1", "0", "1", "0", "1"}));
   EXPECT_EQ(printed("Y[i:3] = f32(i)", "f32").size(), 3U)

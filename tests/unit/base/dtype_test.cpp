@@ -13,8 +13,9 @@
 namespace lathe {
 namespace {
 
-constexpr Dtype kAll[] = {Dtype::kF32, Dtype::kF64, Dtype::kF16, Dtype::kBF16, Dtype::kI8,
-                          Dtype::kU8,  Dtype::kI32, Dtype::kI64, Dtype::kBool};
+constexpr Dtype kAll[] = {Dtype::kF32,  Dtype::kF64, Dtype::kF16, Dtype::kBF16,
+                          Dtype::kI8,   Dtype::kU8,  Dtype::kI32, Dtype::kI64,
+                          Dtype::kBool, Dtype::kI16, Dtype::kU16, Dtype::kU32};
 constexpr float kFloatInfinity = std::numeric_limits<float>::infinity();
 
 // The value of a small binary float by its definition, in double arithmetic.

@@ -20,8 +20,9 @@ using ir::LoopKind;
 using schedule::Annotate, schedule::Cache, schedule::Split, schedule::Trace;
 using testing::Place;
 
-constexpr Dtype kTypes[] = {Dtype::kF32, Dtype::kF64, Dtype::kF16, Dtype::kBF16, Dtype::kI8,
-                            Dtype::kU8,  Dtype::kI32, Dtype::kI64, Dtype::kBool};
+constexpr Dtype kTypes[] = {Dtype::kF32,  Dtype::kF64, Dtype::kF16, Dtype::kBF16,
+                            Dtype::kI8,   Dtype::kU8,  Dtype::kI32, Dtype::kI64,
+                            Dtype::kBool, Dtype::kI16, Dtype::kU16, Dtype::kU32};
 
 Annotate vectorized(const std::string& loop) {
   return {.loop = loop, .kind = LoopKind::kVectorized};

@@ -183,7 +183,8 @@ TEST_F(OpenClRandom, LongRowsOfEachWorkItem) {
 
 // Every type cast to every other, also what is out of range: whole vectors and a tail.
 TEST_F(OpenClRandom, Casts) {
-  constexpr const char* kTypes[] = {"f32", "f64", "f16", "bf16", "i8", "u8", "i32", "i64", "bool"};
+  constexpr const char* kTypes[] = {"f32", "f64", "f16", "bf16", "i8",  "u8",
+                                    "i16", "u16", "i32", "u32",  "i64", "bool"};
   for (const char* from : kTypes) {
     std::string text = fmt::format("X: {}[23]", from);
     schedule::Trace trace;

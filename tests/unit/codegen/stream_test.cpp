@@ -136,8 +136,9 @@ TEST_P(Streams, MapsOfAwkwardShapes) {
 }
 
 TEST_P(Streams, EveryElementType) {
-  for (const Dtype dtype : {Dtype::kF64, Dtype::kF16, Dtype::kBF16, Dtype::kI8, Dtype::kU8,
-                            Dtype::kI32, Dtype::kI64, Dtype::kBool})
+  for (const Dtype dtype :
+       {Dtype::kF64, Dtype::kF16, Dtype::kBF16, Dtype::kI8, Dtype::kU8, Dtype::kI32, Dtype::kI64,
+        Dtype::kBool, Dtype::kI16, Dtype::kU16, Dtype::kU32})
     expect_same(fmt::format("A: f32[5,150]; Y[i,j] = {}(A[i,j])", name_of(dtype)),
                 rows("Y", lanes(dtype), 2, Tail::kPeel));
 }

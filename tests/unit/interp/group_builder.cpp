@@ -58,7 +58,7 @@ Matrix GroupBuilder::input(const char* name, Dtype dtype, std::int64_t rows, std
   const Matrix matrix = border(name, dtype, rows, columns, Scope::kInput);
   std::vector<double> all;
   for (std::int64_t i = 0; i < rows * columns; ++i)
-    all.push_back(static_cast<double>(rng.between(dtype == Dtype::kU8 ? 0 : -4, 4)));
+    all.push_back(static_cast<double>(rng.between(is_unsigned(dtype) ? 0 : -4, 4)));
   inputs.push_back(interp::to_storage(program.inputs.back(), all));
   values.push_back(std::move(all));
   return matrix;

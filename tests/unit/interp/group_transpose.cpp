@@ -14,7 +14,8 @@ class Transpose {
 
   GroupProgram run() {
     Staging staging(b_);
-    const Dtype dtype = b_.pick({Dtype::kF32, Dtype::kF64, Dtype::kI8, Dtype::kF16, Dtype::kI32});
+    const Dtype dtype =
+        b_.pick({Dtype::kF32, Dtype::kF64, Dtype::kI8, Dtype::kF16, Dtype::kI32, Dtype::kU16});
     const int lanes = staging.pick_lanes(dtype);
     const std::int64_t rows = b_.rng.between(1, 7), columns = lanes * b_.rng.between(1, 3);
     const std::int64_t chunks = b_.rng.between(1, 5), m = b_.rng.between(1, 2 * rows + 1),

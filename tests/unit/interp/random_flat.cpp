@@ -35,10 +35,15 @@ class Generator {
   T pick(std::initializer_list<T> choices) {
     return *(choices.begin() + rng_.below(choices.size()));
   }
+  // Of an early generator only the first ones.
+  template <class T>
+  T pick_early(std::size_t first, std::initializer_list<T> choices) {
+    return *(choices.begin() + rng_.below(options_.early ? first : choices.size()));
+  }
   Dtype dtype() {
     if (options_.halves && rng_.chance(0.5)) return pick({Dtype::kF16, Dtype::kBF16});
-    return pick(
-        {Dtype::kF32, Dtype::kF32, Dtype::kF64, Dtype::kI32, Dtype::kI8, Dtype::kU8, Dtype::kI64});
+    return pick_early(7, {Dtype::kF32, Dtype::kF32, Dtype::kF64, Dtype::kI32, Dtype::kI8,
+                          Dtype::kU8, Dtype::kI64, Dtype::kI16, Dtype::kU16, Dtype::kU32});
   }
 
   void border(Scope scope, const char* name, bool constant) {
@@ -181,16 +186,21 @@ class Generator {
   Expr real_unary(Type type, int depth) {
     using enum UnaryOp;
     Expr x = value(type, depth - 1);
-    if (!options_.math) return unary(pick({kNeg, kAbs, kFloor, kCeil}), x);
-    const UnaryOp op = pick({kExp, kLog, kSqrt, kRsqrt, kTanh, kErf, kSigmoid});
-    if (op == kExp) x = binary(kMin, x, imm(4, type));
+    if (!options_.math) return unary(pick_early(4, {kNeg, kAbs, kFloor, kCeil, kRound}), x);
+    const UnaryOp op = pick_early(7, {kExp, kLog, kSqrt, kRsqrt, kTanh, kErf, kSigmoid, kSin, kCos,
+                                      kTan, kLog1p, kExpm1, kRound});
+    if (op == kSin || op == kCos) x = binary(kMax, binary(kMin, x, imm(8, type)), imm(-8, type));
+    if (op == kTan) x = binary(kMax, binary(kMin, x, imm(1, type)), imm(-1, type));
+    if (op == kLog1p) x = unary(kAbs, x);
+    if (op == kExp || op == kExpm1) x = binary(kMin, x, imm(4, type));
     if (op == kLog || op == kSqrt || op == kRsqrt) x = binary(kAdd, unary(kAbs, x), imm(1, type));
     return unary(op, x);
   }
   Expr bits(Type type, int depth) {
-    const BinaryOp op = pick({kBitAnd, kBitOr, kBitXor, kShl, kShr});
+    BinaryOp op = pick_early(5, {kBitAnd, kBitOr, kBitXor, kShl, kShr, kSar});
+    if (op == kSar && is_unsigned(type.dtype)) op = kShr;
     Expr x = value(type, depth - 1);
-    if (op == kShl || op == kShr)
+    if (op == kShl || op == kShr || op == kSar)
       return binary(op, x, imm(static_cast<double>(rng_.below(7)), type));
     return binary(op, x, value(type, depth - 1));
   }
@@ -319,7 +329,7 @@ std::vector<interp::Bytes> random_inputs(Rng& rng, const Program& program) {
     for (double& v : values)
       v = is_float(border.dtype)
               ? rng.normal()
-              : static_cast<double>(rng.between(border.dtype == Dtype::kU8 ? 0 : -20, 20));
+              : static_cast<double>(rng.between(is_unsigned(border.dtype) ? 0 : -20, 20));
     inputs.push_back(interp::to_storage(border, values));
   }
   return inputs;

@@ -85,6 +85,42 @@ TEST(TeEval, SelectIteratorsAndFunctions) {
   EXPECT_DOUBLE_EQ(y[0], 1 / (1 + std::exp(-0.5)) + std::erf(0.5) + 0.125);
 }
 
+// As NumPy has it.
+TEST(TeEval, BitsAndShifts) {
+  EXPECT_EQ(values_of("A: i8[4]; Y[i] = ~A[i] & 15 | A[i] ^ 1", {{0, 5, -7, 127}}),
+            (Values{15, 14, -2, 126}));
+  EXPECT_EQ(values_of("A: u8[2]; Y[i] = ~A[i]", {{0, 200}}), (Values{255, 55}));
+  EXPECT_EQ(values_of("A: i32[5]; Y[i] = A[i] << 30", {{1, 2, 3, -1, 4}}),
+            (Values{0x1p30, -0x1p31, -0x1p30, -0x1p30, 0}));
+  EXPECT_EQ(values_of("A: i8[4]; B: i8[4]; Y[i] = A[i] >> B[i]", {{-5, -5, 5, -5}, {1, 8, 8, -1}}),
+            (Values{-3, -1, 0, -1}));
+  EXPECT_EQ(values_of("A: i8[3]; B: i8[3]; Y[i] = A[i] << B[i]", {{-5, -5, 5}, {4, 8, -1}}),
+            (Values{-80, 0, 0}));
+  EXPECT_EQ(values_of("A: u8[3]; Y[i] = A[i] >> A[i]", {{200, 3, 1}}), (Values{0, 0, 0}));
+  EXPECT_EQ(values_of("A: i64[2]; Y[i] = sign(A[i] >> 40) + A[i]", {{-0x1p45, 1}}),
+            (Values{-1 - 0x1p45, 1}));
+}
+
+TEST(TeEval, SignsRoundingAndSpecialNumbers) {
+  EXPECT_EQ(values_of("A: f32[5]; Y[i] = round(A[i])", {{0.5, 1.5, -2.5, 2.51, -0.2}}),
+            (Values{0, 2, -2, 3, 0}));
+  EXPECT_EQ(values_of("A: f32[4]; Y[i] = sign(A[i])", {{0.5, -HUGE_VAL, 0, -0.0}}),
+            (Values{1, -1, 0, 0}));
+  EXPECT_TRUE(std::isnan(values_of("A: f32[1]; Y[i] = sign(A[i])", {{NAN}})[0]));
+  EXPECT_EQ(values_of("A: f32[4]; Y[i] = i32(isnan(A[i])) + 2 * i32(isinf(A[i]))",
+                      {{NAN, HUGE_VAL, -HUGE_VAL, 1}}),
+            (Values{1, 2, 2, 0}));
+}
+
+TEST(TeEval, AnglesBeyondTheLimitAreKnownToBeSomeAngle) {
+  const te::Workload p = parsed("A: f32[3]; Y[i] = sin(A[i])");
+  const auto out = evaluate(p, {{Dtype::kF32, {3}, {3, 0x1p20, 0x1p21}, {}}});
+  ASSERT_TRUE(out);
+  EXPECT_LT(out->front().bounds[1], 1e-6);
+  EXPECT_GE(out->front().bounds[2], 2);
+  EXPECT_LT(out->front().bounds[2], 2.1);
+}
+
 TEST(TeEval, StagesSplitOffComputeTheSame) {
   const Values y = values_of(
       "X: f32[2,2]; Y[i,j] = exp(X[i,j] - (max(k) X[i,k])) / (sum(k) exp(X[i,k] - (max(l) "

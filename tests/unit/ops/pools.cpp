@@ -99,7 +99,7 @@ double largest(const Window& w) { return *std::ranges::max_element(w.inside); }
 
 TEST(MaxPool, WindowsAtEdgesHoldWhatIsInside) {
   for (const Pool& t : pools())
-    for (const char* dtype : {"f32", "i8", "u8", "i32", "bf16"})
+    for (const char* dtype : {"f32", "i8", "u8", "i16", "u16", "u32", "i32", "bf16"})
       check_pool(run_pool("max", t, {{"dtype", dtype}}), t, largest);
 }
 

@@ -76,7 +76,7 @@ TEST(Reduce, EveryReductionOverAnyDimensions) {
 TEST(Reduce, OtherTypes) {
   const ReduceCase c = {{3, 7}, "1", {1}};
   // Small whole numbers are often equal, so the first of several is asked for.
-  for (const char* dtype : {"i8", "u8", "i32", "i64", "f16", "bf16", "f64"})
+  for (const char* dtype : {"i8", "u8", "i16", "u16", "i32", "u32", "i64", "f16", "bf16", "f64"})
     for (const char* op : {"sum", "max", "min", "argmax", "argmin"})
       check_reduce(c, op, false, dtype);
   check_reduce(c, "mean", false, "f16");

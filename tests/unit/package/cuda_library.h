@@ -56,7 +56,7 @@ struct CardLibrary {
 
 inline DLDataType dl_type_of(Dtype dtype) {
   const auto bits = static_cast<std::uint8_t>(8 * size_of(dtype));
-  const bool is_signed = dtype == Dtype::kI8 || dtype == Dtype::kI32 || dtype == Dtype::kI64;
+  const bool is_signed = !is_float(dtype) && !is_unsigned(dtype);
   const int code = dtype == Dtype::kBF16 ? kDLBfloat
                    : is_float(dtype)     ? kDLFloat
                    : is_signed           ? kDLInt

@@ -123,8 +123,9 @@ TEST(Tensor, ShowsItselfAsDlpack) {
 }
 
 TEST(Tensor, DtypesRoundTripThroughDlpack) {
-  for (const Dtype dtype : {Dtype::kF32, Dtype::kF64, Dtype::kF16, Dtype::kBF16, Dtype::kI8,
-                            Dtype::kU8, Dtype::kI32, Dtype::kI64, Dtype::kBool})
+  for (const Dtype dtype :
+       {Dtype::kF32, Dtype::kF64, Dtype::kF16, Dtype::kBF16, Dtype::kI8, Dtype::kU8, Dtype::kI16,
+        Dtype::kU16, Dtype::kI32, Dtype::kU32, Dtype::kI64, Dtype::kBool})
     EXPECT_EQ(dtype_of(dl_type(dtype)), dtype);
   EXPECT_FALSE(dtype_of({kDLFloat, 32, 4}).has_value());
 }

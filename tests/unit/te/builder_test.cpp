@@ -56,6 +56,14 @@ TEST(Builder, LiteralsCastsConditionsAndTwoStages) {
       "M[one:1] = max(i:8) (T[i] - inf)");
 }
 
+TEST(Builder, BitsAndShifts) {
+  Builder b;
+  const Input A = b.input("A", {8}, Dtype::kU16);
+  const Iter i("i", 8);
+  b.stage("Y", {i}, (A(i) >> 4 & 15) | (~A(i) ^ A(i) << 2));
+  expect_same(b, "A: u16[8]; Y[i:8] = A[i] >> 4 & 15 | ~A[i] ^ A[i] << 2");
+}
+
 TEST(Builder, ErrorsAreThoseOfTheText) {
   Builder b;
   const Input A = b.input("A", {4});

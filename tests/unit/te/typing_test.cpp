@@ -39,6 +39,11 @@ const Printed kCases[] = {
     {"A: i8[3]; S[one:1] = max(k) A[k]",
      "A: i8[3]\nS_acc: i32[1]\noutput S: i8[1]\nS_acc[one:1] = max(k:3) i32(A[k])\nS[one:1] = "
      "i8(S_acc[0])\n"},
+    // Of 16 bits, too; sums of u32 keep their type.
+    {"A: u16[3]; S[one:1] = sum(k) A[k] * A[k]",
+     "A: u16[3]\noutput S: i32[1]\nS[one:1] = sum(k:3) i32(A[k]) * i32(A[k])\n"},
+    {"A: u32[3]; S[one:1] = sum(k) A[k] * 4294967295",
+     "A: u32[3]\noutput S: u32[1]\nS[one:1] = sum(k:3) A[k] * 4294967295\n"},
     // A cast as the whole body chooses the accumulator.
     {"A: f32[3]; S[one:1] = sum(k) f64(A[k] * A[k])",
      "A: f32[3]\noutput S: f64[1]\nS[one:1] = sum(k:3) f64(A[k] * A[k])\n"},
@@ -84,6 +89,19 @@ const Printed kCases[] = {
     {"Y[i:2,j:2] = max(i, j) - 1", "output Y: i64[2,2]\nY[i:2,j:2] = max(i, j) - 1\n"},
     {"A: f32[2,3]; Y[one:1] = max(i, j) A[i,j]",
      "A: f32[2,3]\noutput Y: f32[1]\nY[one:1] = max(i:2,j:3) A[i,j]\n"},
+    // Bits bind more loosely than + and more tightly than comparisons, as in Python.
+    {"A: i32[3]; B: i32[3]; Y[i] = A[i] | B[i] ^ A[i] & B[i] << 2 + 1 >> B[i]",
+     "A: i32[3]\nB: i32[3]\noutput Y: i32[3]\nY[i:3] = A[i] | B[i] ^ A[i] & B[i] << 2 + 1 >> "
+     "B[i]\n"},
+    {"A: u8[3]; Y[i] = ((A[i] | 3) & ~A[i]) << (1 << A[i]); Z[i] = (A[i] & 4) == 4 || ~7 < i",
+     "A: u8[3]\noutput Y: u8[3]\noutput Z: bool[3]\nY[i:3] = ((A[i] | 3) & ~A[i]) << (1 << "
+     "A[i])\nZ[i:3] = A[i] & 4 == 4 || ~7 < i\n"},
+    {"A: i8[2,3]; S[i] = sum(k) A[i,k] << 2",
+     "A: i8[2,3]\nS_acc: i32[2]\noutput S: i32[2]\nS_acc[i:2] = sum(k:3) i32(A[i,k])\n"
+     "S[i:2] = S_acc[i] << 2\n"},
+    {"A: f16[3]; Y[i] = select(isnan(A[i]) || isinf(0.5), sign(A[i]), round(log1p(A[i])))",
+     "A: f16[3]\noutput Y: f16[3]\nY[i:3] = select(isnan(A[i]) || isinf(f32(0.5)), sign(A[i]), "
+     "round(log1p(A[i])))\n"},
     // Shapes of inputs that are not declared follow from extents.
     {"C[i:4,j:6] = sum(k:3) P[k,i] * Q[2*k + 1,5 - j]",
      "P: f32[3,4]\nQ: f32[6,6]\noutput C: f32[4,6]\nC[i:4,j:6] = sum(k:3) P[k,i] * Q[2*k + 1,-j + "

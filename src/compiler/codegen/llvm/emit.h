@@ -201,7 +201,7 @@ class FunctionEmitter {
   Value* scale_by_power(Value* x, Value* power);
   Value* int_binary(flat::BinaryOp op, bool u, Value* a, Value* b);  // u: of unsigned numbers
   Value* float_unary(flat::UnaryOp op, Value* x);
-  Value* round_without_hardware(Value* x, bool up);
+  Value* round_without_hardware(Value* x, flat::UnaryOp op);
   Value* lane_mask(const flat::Node& e,
                    const flat::Binary& n);  // of a ramp against a scalar; null if it is not that
   double most_of(const flat::Expr& e) const;

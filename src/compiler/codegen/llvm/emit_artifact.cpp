@@ -168,9 +168,12 @@ class ArtifactEmitter {
       case Dtype::kF16: return {kDLFloat, bits};
       case Dtype::kBF16: return {kDLBfloat, bits};
       case Dtype::kI8:
+      case Dtype::kI16:
       case Dtype::kI32:
       case Dtype::kI64: return {kDLInt, bits};
-      case Dtype::kU8: return {kDLUInt, bits};
+      case Dtype::kU8:
+      case Dtype::kU16:
+      case Dtype::kU32: return {kDLUInt, bits};
       case Dtype::kBool: return {kBool, bits};
     }
     return {};

@@ -14,7 +14,6 @@ using llvm::Intrinsic::ID;
 namespace {
 
 bool is_narrow(Dtype dtype) { return dtype == Dtype::kF16 || dtype == Dtype::kBF16; }
-bool is_unsigned(Dtype dtype) { return dtype == Dtype::kU8 || dtype == Dtype::kBool; }
 llvm::Type* with_lanes(llvm::Type* element, llvm::Type* like) {
   const auto* vector = llvm::dyn_cast<llvm::FixedVectorType>(like);
   return vector ? llvm::FixedVectorType::get(element, vector->getNumElements()) : element;
@@ -165,15 +164,27 @@ llvm::Value* FunctionEmitter::float_unary(UnaryOp op, llvm::Value* x) {
                            intrinsic(llvm::Intrinsic::sqrt));
     case UnaryOp::kFloor:
       return m_.machine.has_round ? intrinsic(llvm::Intrinsic::floor)
-                                  : round_without_hardware(x, false);
+                                  : round_without_hardware(x, op);
     case UnaryOp::kCeil:
       return m_.machine.has_round ? intrinsic(llvm::Intrinsic::ceil)
-                                  : round_without_hardware(x, true);
+                                  : round_without_hardware(x, op);
+    case UnaryOp::kRound:
+      return m_.machine.has_round ? intrinsic(llvm::Intrinsic::roundeven)
+                                  : round_without_hardware(x, op);
     case UnaryOp::kExp:
     case UnaryOp::kLog:
     case UnaryOp::kTanh:
     case UnaryOp::kErf:
     case UnaryOp::kSigmoid:
+    case UnaryOp::kSin:
+    case UnaryOp::kCos:
+    case UnaryOp::kTan:
+    case UnaryOp::kLog1p:
+    case UnaryOp::kExpm1:
+    case UnaryOp::kSign:
+    case UnaryOp::kBitNot:
+    case UnaryOp::kIsNan:
+    case UnaryOp::kIsInf:
     case UnaryOp::kNot: break;
   }
   m_.refuse(fmt::format("{} (lowering expands it)", ir::name_of(op)));
@@ -182,7 +193,7 @@ llvm::Value* FunctionEmitter::float_unary(UnaryOp op, llvm::Value* x) {
 
 // Adding and taking off 2^mantissa rounds to the nearest integer; then one is taken off (put on)
 // where that was the wrong way. Larger numbers are integers already. The sign is kept for zeros.
-llvm::Value* FunctionEmitter::round_without_hardware(llvm::Value* x, bool up) {
+llvm::Value* FunctionEmitter::round_without_hardware(llvm::Value* x, UnaryOp op) {
   llvm::Type* type = x->getType();
   const bool single = type->getScalarType()->isFloatTy();
   llvm::Value* huge = llvm::ConstantFP::get(type, single ? 0x1p23 : 0x1p52);
@@ -192,6 +203,8 @@ llvm::Value* FunctionEmitter::round_without_hardware(llvm::Value* x, bool up) {
     return b_.CreateBinaryIntrinsic(llvm::Intrinsic::copysign, v, x);
   };
   llvm::Value* near = with_sign(b_.CreateFSub(b_.CreateFAdd(size, huge), huge));
+  if (op == UnaryOp::kRound) return b_.CreateSelect(b_.CreateFCmpOLT(size, huge), near, x);
+  const bool up = op == UnaryOp::kCeil;
   llvm::Value* wrong = up ? b_.CreateFCmpOLT(near, x) : b_.CreateFCmpOGT(near, x);
   llvm::Value* other = up ? b_.CreateFAdd(near, one) : b_.CreateFSub(near, one);
   llvm::Value* rounded = with_sign(b_.CreateSelect(wrong, other, near));
@@ -241,7 +254,8 @@ llvm::Value* FunctionEmitter::float_binary(BinaryOp op, llvm::Value* a, llvm::Va
     case BinaryOp::kBitOr:
     case BinaryOp::kBitXor:
     case BinaryOp::kShl:
-    case BinaryOp::kShr: break;
+    case BinaryOp::kShr:
+    case BinaryOp::kSar: break;
   }
   m_.refuse(fmt::format("{} of floating point numbers", flat::name_of(op)));
   return a;
@@ -280,6 +294,7 @@ llvm::Value* FunctionEmitter::int_binary(BinaryOp op, bool u, llvm::Value* a, ll
     case BinaryOp::kBitXor: return b_.CreateXor(a, b);
     case BinaryOp::kShl: return b_.CreateShl(a, b);
     case BinaryOp::kShr: return b_.CreateLShr(a, b);
+    case BinaryOp::kSar: return b_.CreateAShr(a, b);
     case BinaryOp::kPow:
     case BinaryOp::kScale: break;
   }

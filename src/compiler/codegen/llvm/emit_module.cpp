@@ -184,7 +184,10 @@ llvm::Type* ModuleContext::type(Type t) const {
       case Dtype::kBF16: return llvm::Type::getInt16Ty(context);
       case Dtype::kI8:
       case Dtype::kU8: return llvm::Type::getInt8Ty(context);
-      case Dtype::kI32: return llvm::Type::getInt32Ty(context);
+      case Dtype::kI16:
+      case Dtype::kU16: return llvm::Type::getInt16Ty(context);
+      case Dtype::kI32:
+      case Dtype::kU32: return llvm::Type::getInt32Ty(context);
       case Dtype::kI64: return llvm::Type::getInt64Ty(context);
       case Dtype::kBool: return llvm::Type::getInt1Ty(context);
     }

@@ -21,6 +21,8 @@ double reach_of_type(Dtype dtype) {
     case Dtype::kBool: return 1;
     case Dtype::kI8: return 0x1p7;
     case Dtype::kU8: return 0x1p8;
+    case Dtype::kI16: return 0x1p15;
+    case Dtype::kU16: return 0x1p16;
     default: return HUGE_VAL;
   }
 }

@@ -19,7 +19,7 @@ bool is_zero(const Expr& e) {
 
 bool decides(const Node& e) {
   if (const auto* n = std::get_if<Unary>(&e.value))
-    return n->op == UnaryOp::kFloor || n->op == UnaryOp::kCeil;
+    return n->op == UnaryOp::kFloor || n->op == UnaryOp::kCeil || n->op == UnaryOp::kRound;
   if (const auto* n = std::get_if<Cast>(&e.value))
     return is_float(n->x->type.dtype) && !is_float(e.type.dtype);
   const auto* n = std::get_if<Binary>(&e.value);

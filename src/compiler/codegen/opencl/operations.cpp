@@ -14,9 +14,7 @@ using flat::UnaryOp;
 namespace {
 
 bool is_half(Dtype dtype) { return dtype == Dtype::kF16 || dtype == Dtype::kBF16; }
-bool is_signed(Dtype dtype) {
-  return dtype == Dtype::kI8 || dtype == Dtype::kI32 || dtype == Dtype::kI64;
-}
+bool is_signed(Dtype dtype) { return !is_float(dtype) && !is_unsigned(dtype); }
 
 const char* scalar_name(Dtype dtype) {
   switch (dtype) {
@@ -26,6 +24,9 @@ const char* scalar_name(Dtype dtype) {
     case Dtype::kBF16: return "ushort";
     case Dtype::kI8: return "char";
     case Dtype::kU8: return "uchar";
+    case Dtype::kI16: return "short";
+    case Dtype::kU16: return "ushort";
+    case Dtype::kU32: return "uint";
     case Dtype::kI32:
     case Dtype::kBool: return "int";
     case Dtype::kI64: return "long";
@@ -52,7 +53,10 @@ const char* symbol_of(BinaryOp op) { return flat::name_of(op); }
 // The result of an operation in unsigned numbers, which wrap.
 std::string wrapped(const std::string& symbol, Type type, const std::string& a,
                     const std::string& b) {
-  const std::string name = type_name(type), other = unsigned_name(type);
+  const std::string name = type_name(type);
+  // C would multiply numbers of 16 bits as ints, which their product leaves.
+  const bool grows = size_of(type.dtype) == 2 && type.lanes == 1 && symbol != ">>";
+  const std::string other = grows ? "uint" : unsigned_name(type);
   if (type.lanes == 1)
     return fmt::format("(({0})(({1}){2} {3} ({1}){4}))", name, other, a, symbol, b);
   if (!is_signed(type.dtype)) return fmt::format("({} {} {})", a, symbol, b);
@@ -108,6 +112,10 @@ std::string int_binary(BinaryOp op, Type type, const std::string& a, const std::
     case BinaryOp::kShr: return wrapped(symbol_of(op), type, a, b);
     case BinaryOp::kMin: return fmt::format("min({}, {})", a, b);
     case BinaryOp::kMax: return fmt::format("max({}, {})", a, b);
+    case BinaryOp::kSar: {  // C's shift of signed numbers
+      const std::string text = fmt::format("({} >> {})", a, b);
+      return narrow ? fmt::format("(({}){})", type_name(type), text) : text;
+    }
     case BinaryOp::kDiv:
     case BinaryOp::kMod:
     case BinaryOp::kBitAnd:
@@ -170,6 +178,7 @@ std::string unary_text(UnaryOp op, Type type, const std::string& x) {
     case UnaryOp::kSqrt:
     case UnaryOp::kFloor:
     case UnaryOp::kCeil: return fmt::format("{}({})", ir::name_of(op), x);
+    case UnaryOp::kRound: return fmt::format("rint({})", x);
     default: throw Refused{fmt::format("{} is not written out", ir::name_of(op))};
   }
 }

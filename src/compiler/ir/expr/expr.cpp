@@ -66,7 +66,7 @@ Expr read(int tensor, std::vector<Affine> index, Dtype dtype, std::optional<doub
   return make(Read{tensor, std::move(index), pad}, dtype);
 }
 Expr unary(UnaryOp op, Expr x) {
-  const Dtype dtype = x->dtype;
+  const Dtype dtype = yields_bool(op) ? Dtype::kBool : x->dtype;
   return make(Unary{op, std::move(x)}, dtype);
 }
 Expr binary(BinaryOp op, Expr a, Expr b) {
@@ -84,16 +84,23 @@ Expr in_range(std::vector<InRange::Row> rows) {
   return make(InRange{std::move(rows)}, Dtype::kBool);
 }
 
+bool yields_bool(UnaryOp op) {
+  return op == UnaryOp::kNot || op == UnaryOp::kIsNan || op == UnaryOp::kIsInf;
+}
+
 const char* name_of(UnaryOp op) {
-  constexpr const char* kNames[] = {"-",    "abs", "exp",     "log",   "sqrt", "rsqrt",
-                                    "tanh", "erf", "sigmoid", "floor", "ceil", "!"};
+  constexpr const char* kNames[] = {
+      "-", "abs", "exp", "log", "sqrt",  "rsqrt", "tanh",  "erf",  "sigmoid", "floor", "ceil",
+      "!", "sin", "cos", "tan", "round", "log1p", "expm1", "sign", "~",       "isnan", "isinf"};
   return kNames[static_cast<int>(op)];
 }
 const char* name_of(BinaryOp op) {
-  constexpr const char* kNames[] = {"+",   "-", "*",  "/",  "%",  "min", "max",
-                                    "pow", "<", "<=", "==", "!=", "&&",  "||"};
+  constexpr const char* kNames[] = {"+", "-",  "*",  "/", "%",  "min", "max", "pow", "&", "|",
+                                    "^", "<<", ">>", "<", "<=", "==",  "!=",  "&&",  "||"};
   return kNames[static_cast<int>(op)];
 }
+double trigonometric_limit(Dtype dtype) { return dtype == Dtype::kF64 ? 0x1p26 : 0x1p20; }
+
 const char* name_of(ReduceOp op) {
   constexpr const char* kNames[] = {"none", "sum", "max", "min", "prod"};
   return kNames[static_cast<int>(op)];
@@ -105,6 +112,7 @@ double identity_of(ReduceOp op, Dtype dtype) {
   const auto lowest = [&] {
     switch (dtype) {
       case Dtype::kI8: return -128.0;
+      case Dtype::kI16: return -0x1p15;
       case Dtype::kI32: return -0x1p31;
       case Dtype::kI64: return -0x1p63;
       default: return 0.0;
@@ -114,6 +122,9 @@ double identity_of(ReduceOp op, Dtype dtype) {
     switch (dtype) {
       case Dtype::kI8: return 127.0;
       case Dtype::kU8: return 255.0;
+      case Dtype::kI16: return 0x1p15 - 1;
+      case Dtype::kU16: return 0x1p16 - 1;
+      case Dtype::kU32: return 0x1p32 - 1;
       case Dtype::kI32: return 0x1p31 - 1;
       case Dtype::kI64: return 0x1p63;
       default: return 1.0;

@@ -50,10 +50,21 @@ enum class UnaryOp {
   kSigmoid,
   kFloor,
   kCeil,
-  kNot
+  kNot,
+  kSin,
+  kCos,
+  kTan,
+  kRound,  // to the nearest integer, the even one of two
+  kLog1p,
+  kExpm1,
+  kSign,    // -1, 0 or 1, and NaN of NaN
+  kBitNot,  // of integers
+  kIsNan,   // these two yield bool
+  kIsInf
 };
 // Comparisons and logic yield bool. kDiv on integers rounds towards zero; kMod keeps the dividend's
-// sign.
+// sign. kBitAnd to kShr take integers: kShr is arithmetic for signed ones, logical for others, and
+// a shift by a negative number, or by as many bits as there are, shifts all bits out.
 enum class BinaryOp {
   kAdd,
   kSub,
@@ -63,6 +74,11 @@ enum class BinaryOp {
   kMin,
   kMax,
   kPow,
+  kBitAnd,
+  kBitOr,
+  kBitXor,
+  kShl,
+  kShr,
   kLt,
   kLe,
   kEq,
@@ -124,8 +140,13 @@ Expr select(Expr condition, Expr then, Expr otherwise);
 Expr cast(Expr x, Dtype dtype);  // x itself if it has that dtype
 Expr in_range(std::vector<InRange::Row> rows);
 
+bool yields_bool(UnaryOp op);      // of any operand
 const char* name_of(UnaryOp op);   // "exp"; the text form's function names
 const char* name_of(BinaryOp op);  // "+", "min"
+
+// The size of arguments up to which sin, cos and tan are as exact as documented: 2^20, and 2^26 for
+// f64. Beyond it sin and cos are any numbers between -1 and 1, and tan any number.
+double trigonometric_limit(Dtype dtype);
 
 enum class ReduceOp { kNone, kSum, kMax, kMin, kProd };
 const char* name_of(ReduceOp op);  // "sum"

@@ -8,6 +8,7 @@ namespace lathe::ir {
 namespace {
 
 // How strongly an operator binds, loosest first; function calls and atoms bind tightest.
+constexpr int kSigned = 11, kCall = 12;
 int strength_of(BinaryOp op) {
   switch (op) {
     case BinaryOp::kOr: return 1;
@@ -16,19 +17,24 @@ int strength_of(BinaryOp op) {
     case BinaryOp::kNe: return 3;
     case BinaryOp::kLt:
     case BinaryOp::kLe: return 4;
+    case BinaryOp::kBitOr: return 5;
+    case BinaryOp::kBitXor: return 6;
+    case BinaryOp::kBitAnd: return 7;
+    case BinaryOp::kShl:
+    case BinaryOp::kShr: return 8;
     case BinaryOp::kAdd:
-    case BinaryOp::kSub: return 5;
+    case BinaryOp::kSub: return 9;
     case BinaryOp::kMul:
     case BinaryOp::kDiv:
-    case BinaryOp::kMod: return 6;
+    case BinaryOp::kMod: return 10;
     case BinaryOp::kMin:
     case BinaryOp::kMax:
-    case BinaryOp::kPow: return 8;
+    case BinaryOp::kPow: return kCall;
   }
-  return 8;
+  return kCall;
 }
 
-bool is_call(BinaryOp op) { return strength_of(op) == 8; }
+bool is_call(BinaryOp op) { return strength_of(op) == kCall; }
 
 std::string number(double value) {
   if (std::isinf(value)) return value < 0 ? "-inf" : "inf";
@@ -74,7 +80,8 @@ class Printer {
   }
 
   std::string unary(const Unary& n) const {
-    if (n.op == UnaryOp::kNeg || n.op == UnaryOp::kNot) return name_of(n.op) + text(n.x, 7);
+    if (n.op == UnaryOp::kNeg || n.op == UnaryOp::kNot || n.op == UnaryOp::kBitNot)
+      return name_of(n.op) + text(n.x, kSigned);
     return fmt::format("{}({})", name_of(n.op), text(n.x, 0));
   }
 

@@ -110,6 +110,7 @@ const char* name_of(BinaryOp op) {
     case BinaryOp::kShl: return "<<";
     case BinaryOp::kShr: return ">>";
     case BinaryOp::kScale: return "scale";
+    case BinaryOp::kSar: return "sar";
   }
   return "?";
 }

@@ -46,7 +46,7 @@ struct Type {
 struct Node;
 using Expr = std::shared_ptr<const Node>;  // never null, except for an absent mask
 
-using ir::UnaryOp;
+using ir::UnaryOp;  // but kSign, kBitNot, kIsNan, kIsInf, which other operations make up
 enum class BinaryOp {
   // On integers, kDiv rounds towards zero; kMod takes integers only.
   kAdd,
@@ -69,6 +69,7 @@ enum class BinaryOp {
   kShl,
   kShr,    // shifts of integers; kShr is logical
   kScale,  // a * 2^b of floats, for whole b, rounded once: of targets with AVX-512
+  kSar,    // an arithmetic shift to the right, of signed integers
 };
 const char* name_of(BinaryOp op);
 
@@ -137,7 +138,7 @@ struct RegRead {
 using Contents = std::uint16_t;
 namespace contents {
 inline constexpr Contents kHalf = 1;  // a value of type f16 or bf16
-// exp, log, rsqrt, tanh, erf, sigmoid, floor, ceil or pow.
+// exp, log, rsqrt, tanh, erf, sigmoid, floor, ceil, sin, cos, tan, round, log1p, expm1 or pow.
 inline constexpr Contents kMath = 2;
 // A comparison, minimum, maximum, division or remainder of i64.
 inline constexpr Contents kDecision = 4;

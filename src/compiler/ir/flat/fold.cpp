@@ -142,6 +142,9 @@ std::int64_t wrap(std::int64_t value, Dtype dtype) {
   switch (dtype) {
     case Dtype::kI8: return static_cast<std::int8_t>(value);
     case Dtype::kU8: return static_cast<std::uint8_t>(value);
+    case Dtype::kI16: return static_cast<std::int16_t>(value);
+    case Dtype::kU16: return static_cast<std::uint16_t>(value);
+    case Dtype::kU32: return static_cast<std::uint32_t>(value);
     case Dtype::kI32: return static_cast<std::int32_t>(value);
     case Dtype::kBool: return value != 0;
     default: return value;
@@ -178,6 +181,9 @@ std::optional<std::int64_t> evaluate(BinaryOp op, std::int64_t a, std::int64_t b
     case BinaryOp::kShr:
       if (b < 0 || b >= bits) return std::nullopt;
       return result((U(a) & mask) >> b);
+    case BinaryOp::kSar:
+      if (b < 0 || b >= bits) return std::nullopt;
+      return a >> b;
   }
   return std::nullopt;
 }
@@ -195,7 +201,7 @@ Expr fold_int(BinaryOp op, const Expr& a, const Expr& b) {
   if (op == BinaryOp::kMul && x) return multiply(b, *x);
   if (y == 1 && op == BinaryOp::kDiv) return a;
   if (y == 1 && op == BinaryOp::kMod) return constant(0, a->type);
-  if (y == 0 && (op == BinaryOp::kShl || op == BinaryOp::kShr)) return a;
+  if (y == 0 && (op == BinaryOp::kShl || op == BinaryOp::kShr || op == BinaryOp::kSar)) return a;
   if (y)
     if (Expr folded = fold_logic(op, a, *y)) return folded;
   if (x)

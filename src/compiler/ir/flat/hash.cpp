@@ -109,11 +109,21 @@ bool is_math(UnaryOp op) {
     case UnaryOp::kErf:
     case UnaryOp::kSigmoid:
     case UnaryOp::kFloor:
-    case UnaryOp::kCeil: return true;
+    case UnaryOp::kCeil:
+    case UnaryOp::kSin:
+    case UnaryOp::kCos:
+    case UnaryOp::kTan:
+    case UnaryOp::kRound:
+    case UnaryOp::kLog1p:
+    case UnaryOp::kExpm1: return true;
     case UnaryOp::kNeg:
     case UnaryOp::kAbs:
     case UnaryOp::kSqrt:
-    case UnaryOp::kNot: return false;
+    case UnaryOp::kNot:
+    case UnaryOp::kSign:
+    case UnaryOp::kBitNot:
+    case UnaryOp::kIsNan:
+    case UnaryOp::kIsInf: return false;
   }
   return false;
 }

@@ -50,6 +50,7 @@ int precedence(BinaryOp op) {
     case BinaryOp::kMin:
     case BinaryOp::kMax:
     case BinaryOp::kPow:
+    case BinaryOp::kSar:
     case BinaryOp::kScale: return 0;  // these are printed as calls
   }
   return 0;

@@ -101,9 +101,10 @@ class Verifier {
     const Dtype dtype = n.x->type.dtype;
     require(n.x->type == e->type, e, "{} of {} yields {}", ir::name_of(n.op), described(n.x->type),
             described(e->type));
-    const bool fits = n.op == UnaryOp::kNot                            ? dtype == Dtype::kBool
-                      : n.op == UnaryOp::kNeg || n.op == UnaryOp::kAbs ? dtype != Dtype::kBool
-                                                                       : is_float(dtype);
+    const bool fits = n.op == UnaryOp::kNot                               ? dtype == Dtype::kBool
+                      : n.op == UnaryOp::kNeg || n.op == UnaryOp::kAbs    ? dtype != Dtype::kBool
+                      : n.op >= UnaryOp::kSign && n.op <= UnaryOp::kIsInf ? false
+                                                                          : is_float(dtype);
     require(fits, e, "{} of {}", ir::name_of(n.op), described(n.x->type));
   }
   void check(const Binary& n, const Expr& e) {
@@ -137,6 +138,7 @@ class Verifier {
       case BinaryOp::kBitXor:
       case BinaryOp::kShl:
       case BinaryOp::kShr: return is_integer(dtype);
+      case BinaryOp::kSar: return is_integer(dtype) && !is_unsigned(dtype);
     }
     return false;
   }

@@ -2,6 +2,7 @@
 
 #include "compiler/lower/expand/block_emitter.h"
 #include "compiler/lower/expand/lanes.h"
+#include "compiler/lower/expand/operations.h"
 #include "compiler/lower/expand/progress.h"
 
 namespace lathe::lower {
@@ -248,12 +249,12 @@ flat::Expr BlockEmitter::translate(const Instance& at, const ir::Expr& e) {
       return self.read_element(at, n.tensor, n.index, both(at.reached, inside), n.pad.value_or(0));
     }
     flat::Expr operator()(const ir::Unary& n) const {
-      return flat::unary(n.op, self.translate(at, n.x));
+      return flat_operation(n.op, self.translate(at, n.x));
     }
     flat::Expr operator()(const ir::Binary& n) const {
       flat::Expr a = self.translate(at, n.a), b = self.translate(at, n.b);
       const int lanes = std::max(a->type.lanes, b->type.lanes);
-      return flat::binary(static_cast<flat::BinaryOp>(n.op), widen(a, lanes), widen(b, lanes));
+      return flat_operation(n.op, widen(a, lanes), widen(b, lanes));
     }
     flat::Expr operator()(const ir::Select& n) const {
       if (std::holds_alternative<ir::InRange>(n.condition->value)) return self.chosen(at, n);
@@ -276,7 +277,6 @@ flat::Expr BlockEmitter::translate(const Instance& at, const ir::Expr& e) {
       return all ? all : flat::imm(1, {Dtype::kBool, 1});
     }
   };
-  static_assert(static_cast<int>(flat::BinaryOp::kOr) == static_cast<int>(ir::BinaryOp::kOr));
   return std::visit(Visitor{*this, at, e}, e->value);
 }
 

@@ -31,6 +31,7 @@ inline V operator*(const V& a, const V& b) { return apply(flat::BinaryOp::kMul, 
 inline V operator/(const V& a, const V& b) { return apply(flat::BinaryOp::kDiv, a, b); }
 inline V operator&(const V& a, const V& b) { return apply(flat::BinaryOp::kBitAnd, a, b); }
 inline V operator|(const V& a, const V& b) { return apply(flat::BinaryOp::kBitOr, a, b); }
+inline V operator^(const V& a, const V& b) { return apply(flat::BinaryOp::kBitXor, a, b); }
 inline V operator<(const V& a, const V& b) { return apply(flat::BinaryOp::kLt, a, b); }
 inline V operator<=(const V& a, const V& b) { return apply(flat::BinaryOp::kLe, a, b); }
 inline V operator==(const V& a, const V& b) { return apply(flat::BinaryOp::kEq, a, b); }

@@ -97,7 +97,7 @@ V expand_exp_of_negative(const V& x, const Abilities& able) {
   return rest * power * std::ldexp(1.0, -kUp);
 }
 
-V expand_expm1(const V& x) {
+V expand_small_expm1(const V& x) {
   const Dtype dtype = x.type().dtype;
   const RealFormat f = format_of(dtype);
   const Reduced reduced = reduce(x, f.bias);
@@ -105,6 +105,22 @@ V expand_expm1(const V& x) {
   const V less = fma(r * r, exp_tail(r), r);  // e^r - 1
   const V power = power_of_two(reduced.shifted.bits(f.bits), dtype);
   return fma(power, less, power - 1);
+}
+
+// As above, but by way of half the result, which is no infinity where the result is none.
+V expand_expm1(const V& x) {
+  const Dtype dtype = x.type().dtype;
+  const bool narrow = dtype == Dtype::kF32;
+  const RealFormat f = format_of(dtype);
+  const V cut = at_least(at_most(x, greatest_exponent(dtype)), narrow ? -20 : -40);
+  const Reduced reduced = reduce(cut, f.bias - 1);
+  const V& r = reduced.r;
+  const V less = fma(r * r, exp_tail(r), r);
+  const V half = power_of_two(reduced.shifted.bits(f.bits), dtype);
+  const V half_result = fma(half, less, half - 0.5);
+  // Here x is as near, keeps the sign of a zero, and has no half that is rounded.
+  const V tiny = abs(x) < (narrow ? 0x1p-30 : 0x1p-60);
+  return select(tiny, x, half_result + half_result);
 }
 
 // log x = k log 2 + log m with m in [1/sqrt(2), sqrt(2)), and log m = 2 atanh((m-1)/(m+1)).
@@ -134,6 +150,14 @@ V expand_log(const V& x) {
   return select(x < infinity, defined, x);  // infinity and NaN are their own logarithms
 }
 
+// log(u) for u = 1 + x, times x / (u - 1), which is what rounding u took of x. By Kahan.
+V expand_log1p(const V& x) {
+  const V u = 1 + x;
+  const V scaled = expand_log(u) * (x / (u - 1));
+  const V infinity = x.like(x.type().dtype == Dtype::kF32 ? HUGE_VALF : HUGE_VAL);
+  return select(u == 1.0 || x == infinity, x, scaled);
+}
+
 V expand_sigmoid(const V& x, const Abilities& able) {
   const V e = expand_exp_of_negative(neg(abs(x)), able);
   return select(x < 0.0, e, x.like(1)) / (1 + e);
@@ -156,8 +180,15 @@ V expand_pow(const V& x, const V& y, const Abilities& able) {
   return select(one, x.like(1), defined);
 }
 
-// Rounds |x| to an integer by adding 2^fraction, then steps down if that went up. NaN and any x
-// beyond 2^fraction stay as they are.
+// Rounds |x| to an integer by adding 2^fraction. NaN and any x beyond 2^fraction stay as they are.
+V expand_round(const V& x) {
+  const RealFormat f = format_of(x.type().dtype);
+  const double whole = f.round / 1.5;
+  const V magnitude = abs(x);
+  return select(magnitude < whole, with_sign((magnitude + whole) - whole, x), x);
+}
+
+// The same, and then steps down if that went up.
 V expand_floor(const V& x) {
   const RealFormat f = format_of(x.type().dtype);
   const double whole = f.round / 1.5;

@@ -16,13 +16,23 @@ bool is_expanded(UnaryOp op, const Abilities& able) {
     case UnaryOp::kRsqrt:
     case UnaryOp::kTanh:
     case UnaryOp::kErf:
-    case UnaryOp::kSigmoid: return true;
+    case UnaryOp::kSigmoid:
+    case UnaryOp::kSin:
+    case UnaryOp::kCos:
+    case UnaryOp::kTan:
+    case UnaryOp::kLog1p:
+    case UnaryOp::kExpm1: return true;
     case UnaryOp::kFloor:
-    case UnaryOp::kCeil: return !able.rounding;
+    case UnaryOp::kCeil:
+    case UnaryOp::kRound: return !able.rounding;
     case UnaryOp::kNeg:
     case UnaryOp::kAbs:
     case UnaryOp::kSqrt:
-    case UnaryOp::kNot: return false;
+    case UnaryOp::kNot:
+    case UnaryOp::kSign:
+    case UnaryOp::kBitNot:
+    case UnaryOp::kIsNan:
+    case UnaryOp::kIsInf: return false;
   }
   return false;
 }
@@ -50,10 +60,20 @@ V expand(UnaryOp op, const V& x, const Abilities& able) {
     case UnaryOp::kSigmoid: return expand_sigmoid(x, able);
     case UnaryOp::kFloor: return expand_floor(x);
     case UnaryOp::kCeil: return neg(expand_floor(neg(x)));
+    case UnaryOp::kRound: return expand_round(x);
+    case UnaryOp::kSin: return expand_sin(x, able);
+    case UnaryOp::kCos: return expand_cos(x, able);
+    case UnaryOp::kTan: return expand_tan(x, able);
+    case UnaryOp::kLog1p: return expand_log1p(x);
+    case UnaryOp::kExpm1: return expand_expm1(x);
     case UnaryOp::kNeg:
     case UnaryOp::kAbs:
     case UnaryOp::kSqrt:
-    case UnaryOp::kNot: break;
+    case UnaryOp::kNot:
+    case UnaryOp::kSign:
+    case UnaryOp::kBitNot:
+    case UnaryOp::kIsNan:
+    case UnaryOp::kIsInf: break;
   }
   return apply(op, x);
 }

@@ -19,8 +19,9 @@ flat::Program join_regions(flat::Program program, const Target& target);
 // stored, instead of after every operation.
 flat::Program promote_halves(flat::Program program, const Target& target);
 
-// Writes exp, log, tanh, erf, sigmoid, pow and rsqrt as arithmetic without branches or calls; floor
-// and ceil too, where the target has no instruction for them. Largest errors in units in the last
+// Writes exp, expm1, log, log1p, tanh, erf, sigmoid, pow, rsqrt, sin, cos and tan as arithmetic
+// without branches or calls; floor, ceil and round too, where the target has no instruction for
+// them. Largest errors in units in the last
 // place: first those that bench_math found with fused multiply-adds (of which arguments,
 // bench/results/math.md tells), then what tests/unit/lower/expand_math_test.cpp allows.
 //            exp   log   tanh  erf   sigmoid  rsqrt  pow

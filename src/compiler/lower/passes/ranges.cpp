@@ -38,6 +38,9 @@ Interval range_of(Dtype dtype) {
   switch (dtype) {
     case Dtype::kI8: return {-128, 127};
     case Dtype::kU8: return {0, 255};
+    case Dtype::kI16: return {INT16_MIN, INT16_MAX};
+    case Dtype::kU16: return {0, UINT16_MAX};
+    case Dtype::kU32: return {0, UINT32_MAX};
     case Dtype::kI32: return {INT32_MIN, INT32_MAX};
     case Dtype::kBool: return {0, 1};
     default: return {};

@@ -41,7 +41,7 @@ V erfc_of(const V& t, const Abilities& able) {
 // (e^2t - 1) / (e^2t + 1), which is 1 beyond the bounds.
 V expand_tanh(const V& x) {
   const V t = at_most(abs(x), x.type().dtype == Dtype::kF32 ? 10 : 20);
-  const V less = expand_expm1(t + t);
+  const V less = expand_small_expm1(t + t);
   return with_sign(less / (less + 2), x);
 }
 
@@ -49,7 +49,7 @@ V expand_tanh(const V& x) {
 V expand_erf(const V& x, const Abilities& able) {
   if (x.type().dtype == Dtype::kF32) {
     const V t = at_most(abs(x), 4);
-    return with_sign(expand_expm1(neg(fma(log_erfc_tail(t), t, t))), x);
+    return with_sign(expand_small_expm1(neg(fma(log_erfc_tail(t), t, t))), x);
   }
   const V magnitude = abs(x);
   const V z = x * x;

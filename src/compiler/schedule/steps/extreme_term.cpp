@@ -19,8 +19,8 @@ constexpr double kInf = std::numeric_limits<double>::infinity();
 
 // True if the conversion changes no value.
 bool is_wider(Dtype to, Dtype from) {
-  const bool integers = !is_float(to) && !is_float(from) && to != Dtype::kU8 &&
-                        to != Dtype::kBool && from != Dtype::kBool;
+  const bool integers =
+      !is_float(to) && !is_float(from) && !is_unsigned(to) && from != Dtype::kBool;
   return size_of(to) > size_of(from) && (integers || (is_float(to) && is_float(from)));
 }
 

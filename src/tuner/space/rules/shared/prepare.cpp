@@ -31,7 +31,8 @@ bool is_dear(const ir::Expr& body) {
     if (const auto* u = std::get_if<ir::Unary>(&e->value))
       dear |= u->op != ir::UnaryOp::kNeg && u->op != ir::UnaryOp::kAbs &&
               u->op != ir::UnaryOp::kNot && u->op != ir::UnaryOp::kFloor &&
-              u->op != ir::UnaryOp::kCeil;
+              u->op != ir::UnaryOp::kCeil && u->op != ir::UnaryOp::kRound &&
+              (u->op < ir::UnaryOp::kSign || u->op > ir::UnaryOp::kIsInf);
     if (const auto* b = std::get_if<ir::Binary>(&e->value))
       dear |=
           b->op == ir::BinaryOp::kDiv || b->op == ir::BinaryOp::kMod || b->op == ir::BinaryOp::kPow;

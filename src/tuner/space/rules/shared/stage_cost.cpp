@@ -11,7 +11,8 @@ constexpr double kOperation = 0.5, kFunction = 12, kAccess = 0.5;
 
 bool is_short(ir::UnaryOp op) {
   return op == ir::UnaryOp::kNeg || op == ir::UnaryOp::kAbs || op == ir::UnaryOp::kNot ||
-         op == ir::UnaryOp::kFloor || op == ir::UnaryOp::kCeil;
+         op == ir::UnaryOp::kFloor || op == ir::UnaryOp::kCeil || op == ir::UnaryOp::kRound ||
+         (op >= ir::UnaryOp::kSign && op <= ir::UnaryOp::kIsInf);
 }
 
 }  // namespace
