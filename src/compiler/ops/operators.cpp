@@ -12,6 +12,7 @@
 #include "compiler/ops/pool.h"
 #include "compiler/ops/reduce.h"
 #include "compiler/ops/rows.h"
+#include "compiler/ops/scan.h"
 #include "compiler/ops/values.h"
 
 namespace lathe::ops {
@@ -23,7 +24,8 @@ std::vector<Operator> operators() {
           conv_transpose2d(), max_pool2d(),  avg_pool2d(),   global_avg_pool(),
           softmax(),          log_softmax(), logsumexp(),    layer_norm(),
           rms_norm(),         batch_norm(),  group_norm(),   attention(),
-          reduce(),           transpose(),   map()};
+          reduce(),           cumsum(),      cumprod(),      cummax(),
+          cummin(),           transpose(),   map()};
 }
 
 Result<Operator> find_operator(std::string_view name) {

@@ -42,6 +42,10 @@ class Shapes {
         {"group_norm", &Shapes::group_norm},
         {"attention", &Shapes::attention},
         {"reduce", &Shapes::reduction},
+        {"cumsum", &Shapes::sum_scan},
+        {"cumprod", &Shapes::sum_scan},
+        {"cummax", &Shapes::scan},
+        {"cummin", &Shapes::scan},
         {"transpose", &Shapes::permutation},
         {"map", &Shapes::function},
     };
@@ -216,6 +220,17 @@ class Shapes {
     Arguments out = rows();
     out["op"] = word({"sum", "prod", "max", "min", "mean", "argmax", "argmin"});
     out["keep-dims"] = flag();
+    return out;
+  }
+  Arguments scan() {
+    const Index input = shape();
+    return {{"input", list(input)},
+            {"axis", std::to_string(rng_.below(input.size()))},
+            {"reverse", flag()}};
+  }
+  Arguments sum_scan() {
+    Arguments out = scan();
+    out["exclusive"] = flag();
     return out;
   }
   Arguments permutation() {
