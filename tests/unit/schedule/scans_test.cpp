@@ -44,7 +44,7 @@ TEST(Scans, KeepWhatStepsMake) {
                 {split("Y.i", 4, tail), Reorder{{"Y.i.o", "Y.t", "Y.i.i"}},
                  kind("Y.i.i", ir::LoopKind::kVectorized), kind("Y.i.o", ir::LoopKind::kParallel)});
   }
-  expect_kept(kRows, {Fuse{{"Y.i", "Y.t"}, "f"}, split("f", 3)});
+  expect_kept(kRows, {Fuse{{"Y.i", "Y.t"}, "f"}, split("f", 13)});
   expect_kept(kRows, {split("Y.t", 4), Fuse{{"Y.t.o", "Y.t.i"}, "t"}});
   // A row at a time in a cache, with the other order of dimensions.
   expect_kept(kRows, {Cache{"Y", "c", "Y.i", ir::Scope::kMemory, {{1, 1}, {0, 1}}}});
@@ -68,7 +68,7 @@ TEST(Scans, RefuseWhatBreaksTheirOrder) {
   EXPECT_EQ(refusal(kRows, {Fuse{{"Y.i", "Y.t"}, "f"}, kind("f", ir::LoopKind::kParallel)}),
             Refusal::kBreaksScan);
   EXPECT_EQ(refusal(kBetween, {Inline{"Y"}}), Refusal::kNotElementwise);
-  EXPECT_EQ(refusal(kBetween, {ComputeAt{"Y", "Z.i"}}), Refusal::kNotElementwise);
+  EXPECT_EQ(refusal(kBetween, {ComputeAt{"Y", "Z.i"}}), Refusal::kMultipleConsumers);
   EXPECT_EQ(refusal(kBetween, {ReverseComputeAt{"Y", "T.i"}}), Refusal::kNotElementwise);
   EXPECT_EQ(refusal(kRows, {Cache{"Y", "c", "Y.t", ir::Scope::kMemory, {}}}), Refusal::kBreaksScan);
   EXPECT_EQ(refusal(kRows, {Cache{"Y", "c", "Y.i", ir::Scope::kRegister, {}}}),

@@ -14,6 +14,18 @@ namespace {
 
 constexpr std::int64_t kItemsOfGroup = 64;  // where a search starts
 
+std::int64_t extent_of(const ir::Nest& nest, const std::string& loop) {
+  return nest.sizes.constant_value(nest.loops[nest.find_loop(loop)].extent);
+}
+
+// The longest of the other loops, the last of equals; empty: there is none.
+std::string longest_of(const ir::Nest& nest, const ScanLoops& loops) {
+  std::string longest;
+  for (const std::string& loop : loops.others)
+    if (longest.empty() || extent_of(nest, loop) >= extent_of(nest, longest)) longest = loop;
+  return longest;
+}
+
 class GridScan : public Stepper {
  public:
   GridScan(ScanLoops loops, ir::Nest& nest, schedule::Trace& trace)
@@ -21,25 +33,27 @@ class GridScan : public Stepper {
 
   void run(ir::SizeId items) {
     if (loops_.others.empty()) return;
-    std::vector<std::string> order = loops_.others;
+    const std::string longest = longest_of(nest_, loops_);
+    split(longest, items, longest + ".g", longest + ".i");
+    std::vector<std::string> groups = loops_.others;
+    std::erase(groups, longest);
+    groups.push_back(longest + ".g");
+    std::vector<std::string> order = groups;
+    order.push_back(longest + ".i");
     order.push_back(loops_.axis);
     step(schedule::Reorder{order});
-    const std::string all = fused(loops_.others, loops_.block + ".all");
-    split(all, items, all + ".g", all + ".i");
-    kind(all + ".g", ir::LoopKind::kBlockX);
-    kind(all + ".i", ir::LoopKind::kThreadX);
+    kind(fused(groups, loops_.block + ".all"), ir::LoopKind::kBlockX);
+    kind(longest + ".i", ir::LoopKind::kThreadX);
   }
 
  private:
   ScanLoops loops_;
 };
 
-// Items for which there is work.
-std::int64_t rows_of_all(const ir::Nest& nest, const ScanLoops& loops) {
-  std::int64_t rows = 1;
-  for (const std::string& loop : loops.others)
-    rows *= nest.sizes.constant_value(nest.loops[nest.find_loop(loop)].extent);
-  return rows;
+// Items for which a group has work.
+std::int64_t items_of(const ir::Nest& nest, const ScanLoops& loops) {
+  const std::string longest = longest_of(nest, loops);
+  return longest.empty() ? 1 : extent_of(nest, longest);
 }
 
 }  // namespace
@@ -59,12 +73,11 @@ Result<Derived> derive_scans(const GridContext& context) {
   const te::Workload& view = prepared->view;
   const std::string leading =
       view.tensors[static_cast<std::size_t>(leading_scan(view).tensor)].name;
-  const std::int64_t rows = rows_of_all(prepared->nest, scan_loops_of(prepared->nest, leading));
+  const std::int64_t items = items_of(prepared->nest, scan_loops_of(prepared->nest, leading));
   Derived derived;
   KnobList(derived.knobs)
       .size("scan.items",
-            up_to({1, 2, 4, 8, 16, 32, 64, 128, 256},
-                  std::min(context.grids.most_items, std::max<std::int64_t>(rows, 1))));
+            up_to({1, 2, 4, 8, 16, 32, 64, 128, 256}, std::min(context.grids.most_items, items)));
   const Knob& knob = derived.knobs[0];
   derived.starts = {{knob.values[knob.nearest(kItemsOfGroup)]}};
   derived.build = [prepared, leading, grids = context.grids,

@@ -11,8 +11,8 @@
 namespace lathe::space {
 namespace {
 
-// Rows whose additions are under way together: each waits for its last store.
-constexpr std::int64_t kRows = 16;
+// Rows whose operations are under way together: each waits for its last one.
+constexpr std::int64_t kRows = 8;
 // Rows that begin so many bytes apart share their places in the first cache, which has few of each.
 constexpr std::int64_t kSamePlaces = 2048, kFewRows = 4;
 // Bytes of a row that are gone through at a time across the axis: rows of several tensors stay in
