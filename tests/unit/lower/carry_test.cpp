@@ -77,8 +77,25 @@ TEST(Carry, KeepsLanesThatAreMaskedAlike) {
             std::string(kFilled) +
                 "r0 = B[0 : 4 | ramp(0, 1, 4) < x4(3)]\nfor i in 1..9 {\n  r0 = r0 + A[i * 4 : 4]\n"
                 "  B[i * 4 : 4 | ramp(0, 1, 4) < x4(3)] = r0\n}\n");
+  // A load of lanes that nobody keeps.
+  EXPECT_EQ(carried(body(nullptr)), std::string(kFilled) +
+                                        "r0 = B[0 : 4]\nfor i in 1..9 {\n  r0 = r0 + A[i * 4 : 4]\n"
+                                        "  B[i * 4 : 4 | ramp(0, 1, 4) < x4(3)] = r0\n}\n");
   const Stmt differ = body(binary(flat::BinaryOp::kLt, ramp(n(0), 1, 4), broadcast(n(2), 4)));
   EXPECT_EQ(carried(differ), printed(with(differ)));
+  // Rows of seven: a vector and three lanes.
+  const auto row = [&](std::int64_t first, const Expr& masked) {
+    const Expr there = plus(times(v(), 7), n(first));
+    return store(
+        1, there,
+        binary(flat::BinaryOp::kAdd, load(1, plus(there, n(-7)), four), load(0, there, four)),
+        masked);
+  };
+  EXPECT_EQ(carried(for_loop(0, n(1), n(7), seq({row(0, nullptr), row(4, mask)}))),
+            std::string(kFilled) +
+                "r0 = B[0 : 4]\nr1 = B[4 : 4]\nfor i in 1..7 {\n  r0 = r0 + A[i * 7 : 4]\n"
+                "  B[i * 7 : 4] = r0\n  r1 = r1 + A[i * 7 + 4 : 4]\n"
+                "  B[i * 7 + 4 : 4 | ramp(0, 1, 4) < x4(3)] = r1\n}\n");
 }
 
 TEST(Carry, KeepsRowsApart) {

@@ -85,7 +85,8 @@ class Carrier {
 
  private:
   // The load of what the store has stored in the iteration before; null: there is none, or another
-  // store may come between.
+  // store may come between. Lanes that the store leaves out stay by themselves, so the load may
+  // have them or not.
   Expr carried(const flat::Store& store) const {
     const Dtype dtype = store.value->type.dtype;
     if (store.index->type.lanes > 1 || dtype == Dtype::kF16 || dtype == Dtype::kBF16 ||
@@ -94,21 +95,35 @@ class Carrier {
     const Expr earlier =
         with_value(store.index, loop_.var,
                    flat::binary(flat::BinaryOp::kAdd, flat::var(loop_.var), flat::int_imm(-1)));
-    const Expr load = flat::load(store.buffer, earlier, store.value->type, store.mask);
     const Place here(store.index), there(earlier);
-    if (flat::equal(earlier, store.index) || !here.is_beside(there) || !contains(store.value, load))
-      return nullptr;
-    const std::int64_t step = here.offset - there.offset, lanes = load->type.lanes;
+    if (flat::equal(earlier, store.index) || !here.is_beside(there)) return nullptr;
+    Expr load = flat::load(store.buffer, earlier, store.value->type, store.mask);
+    if (!contains(store.value, load)) load = flat::load(store.buffer, earlier, store.value->type);
+    if (!contains(store.value, load)) return nullptr;
+    const std::int64_t step = here.offset - there.offset, own = lanes_of(store);
     const bool apart = std::ranges::all_of(body_, [&](const Stmt& stmt) {
       const auto* other = std::get_if<flat::Store>(&stmt->value);
       if (other == nullptr || other == &store || other->buffer != store.buffer) return true;
       const Place place(other->index);
-      const std::int64_t most = std::max<std::int64_t>(lanes, other->value->type.lanes);
+      if (other->index->type.lanes > 1 || !place.is_beside(here)) return false;
+      const auto is_apart = [&](std::int64_t distance) {
+        return distance >= own || -distance >= lanes_of(*other);
+      };
       const std::int64_t distance = place.offset - here.offset;
-      return other->index->type.lanes == 1 && place.is_beside(here) && std::abs(distance) >= most &&
-             std::abs(distance + step) >= most;
+      return is_apart(distance) && is_apart(distance + step);
     });
-    return apart && std::abs(step) >= lanes ? load : nullptr;
+    return apart ? load : nullptr;
+  }
+
+  // How many of the first lanes may be stored.
+  static std::int64_t lanes_of(const flat::Store& store) {
+    const std::int64_t all = store.value->type.lanes;
+    const auto* below = store.mask ? std::get_if<flat::Binary>(&store.mask->value) : nullptr;
+    if (below == nullptr || below->op != flat::BinaryOp::kLt) return all;
+    const auto* ramp = std::get_if<flat::Ramp>(&below->a->value);
+    const auto end = flat::splat_int(below->b);
+    if (ramp == nullptr || ramp->stride != 1 || !end || !flat::as_int(ramp->base)) return all;
+    return std::clamp<std::int64_t>(*end - *flat::as_int(ramp->base), 0, all);
   }
 
   // True if the mask may differ from iteration to iteration.

@@ -14,15 +14,12 @@ namespace {
 
 constexpr std::int64_t kItemsOfGroup = 64;  // where a search starts
 
-std::int64_t extent_of(const ir::Nest& nest, const std::string& loop) {
-  return nest.sizes.constant_value(nest.loops[nest.find_loop(loop)].extent);
-}
-
 // The longest of the other loops, the last of equals; empty: there is none.
 std::string longest_of(const ir::Nest& nest, const ScanLoops& loops) {
   std::string longest;
   for (const std::string& loop : loops.others)
-    if (longest.empty() || extent_of(nest, loop) >= extent_of(nest, longest)) longest = loop;
+    if (longest.empty() || extent_of_loop(nest, loop) >= extent_of_loop(nest, longest))
+      longest = loop;
   return longest;
 }
 
@@ -53,7 +50,7 @@ class GridScan : public Stepper {
 // Items for which a group has work.
 std::int64_t items_of(const ir::Nest& nest, const ScanLoops& loops) {
   const std::string longest = longest_of(nest, loops);
-  return longest.empty() ? 1 : extent_of(nest, longest);
+  return longest.empty() ? 1 : extent_of_loop(nest, longest);
 }
 
 }  // namespace

@@ -19,9 +19,8 @@ constexpr std::int64_t kSamePlaces = 2048, kFewRows = 4;
 // the first cache.
 constexpr std::int64_t kRowBytes = 4096;
 
-std::int64_t extent_of(const ir::Nest& nest, const std::string& loop) {
-  return nest.sizes.constant_value(nest.loops[nest.find_loop(loop)].extent);
-}
+// So many vectors across the axis are unrolled.
+constexpr std::int64_t kFewVectors = 8;
 
 int bytes_of_element(const ir::Nest& nest, const ScanLoops& loops) {
   return size_of(nest.buffers[nest.blocks[nest.find_block(loops.block)].writes].dtype);
@@ -30,11 +29,15 @@ int bytes_of_element(const ir::Nest& nest, const ScanLoops& loops) {
 // The innermost of the other loops with several iterations; empty: there is none.
 std::string row_loop(const ir::Nest& nest, const ScanLoops& loops) {
   for (auto loop = loops.others.rbegin(); loop != loops.others.rend(); ++loop)
-    if (extent_of(nest, *loop) > 1) return *loop;
+    if (extent_of_loop(nest, *loop) > 1) return *loop;
   return "";
 }
 
 }  // namespace
+
+std::int64_t extent_of_loop(const ir::Nest& nest, const std::string& loop) {
+  return nest.sizes.constant_value(nest.loops[nest.find_loop(loop)].extent);
+}
 
 bool scan_leads(const te::Workload& view) {
   double scans = 0, others = 0;
@@ -71,31 +74,34 @@ ScanLoops scan_loops_of(const ir::Nest& nest, const std::string& tensor) {
 
 std::int64_t rows_of(const ir::Nest& nest, const ScanLoops& loops) {
   const std::string row = row_loop(nest, loops);
-  return row.empty() ? 0 : extent_of(nest, row);
+  return row.empty() ? 0 : extent_of_loop(nest, row);
 }
 
 std::int64_t vectors_of(const ir::Nest& nest, const ScanLoops& loops, std::int64_t lanes) {
-  return (extent_of(nest, loops.last) + lanes - 1) / lanes;
+  return (extent_of_loop(nest, loops.last) + lanes - 1) / lanes;
 }
 
-std::int64_t usual_block(const ir::Nest& nest, const ScanLoops& loops, const CpuTarget& target) {
+ScanBlock<std::int64_t> usual_block(const ir::Nest& nest, const ScanLoops& loops,
+                                    const CpuTarget& target) {
   const int bytes = bytes_of_element(nest, loops);
   // Threads have a block each, where there is enough.
   const auto shared = [&](std::int64_t all, std::int64_t most) {
     std::int64_t outside = 1;
     for (const std::string& loop : loops.others)
-      if (loop != loops.last && loop != row_loop(nest, loops)) outside *= extent_of(nest, loop);
+      if (loop != loops.last && loop != row_loop(nest, loops))
+        outside *= extent_of_loop(nest, loop);
     const std::int64_t threads = std::max<std::int64_t>(1, target.threads / outside);
     return std::clamp<std::int64_t>((all + threads - 1) / threads, 1, most);
   };
   if (loops.along_last()) {
     const std::int64_t rows = rows_of(nest, loops);
-    const bool same_places = extent_of(nest, loops.axis) * bytes % kSamePlaces == 0;
-    return rows == 0 ? 1 : shared(rows, same_places ? kFewRows : kRows);
+    const bool same_places = extent_of_loop(nest, loops.axis) * bytes % kSamePlaces == 0;
+    return {rows == 0 ? 1 : shared(rows, same_places ? kFewRows : kRows)};
   }
   const std::int64_t lanes = std::max(1, target.lanes(bytes));
-  return shared(vectors_of(nest, loops, lanes),
-                std::max<std::int64_t>(1, kRowBytes / bytes / lanes));
+  const std::int64_t vectors =
+      shared(vectors_of(nest, loops, lanes), std::max<std::int64_t>(1, kRowBytes / bytes / lanes));
+  return {vectors, vectors <= kFewVectors};
 }
 
 namespace {
@@ -121,7 +127,7 @@ class ScanBuilder {
     share_loops(nest_, trace_, outer, target_.threads, free_layout_);
   }
 
-  void columns(ir::SizeId block) {
+  void columns(ir::SizeId block, bool unrolled) {
     const std::string& last = loops_.last;
     const std::int64_t lanes = std::max(1, target_.lanes(bytes_of_element(nest_, loops_)));
     std::vector<std::string> order = loops_.others;
@@ -132,6 +138,7 @@ class ScanBuilder {
     for (const std::string& loop : {loops_.axis, last + ".v", last + ".l"}) order.push_back(loop);
     step(schedule::Reorder{order});
     kind(last + ".l", ir::LoopKind::kVectorized);
+    if (unrolled) kind(last + ".v", ir::LoopKind::kUnrolled);
     share_loops(nest_, trace_, outer, target_.threads, free_layout_);
   }
 
@@ -154,19 +161,20 @@ class ScanBuilder {
 
 }  // namespace
 
-void schedule_scan(const ScanLoops& loops, ir::SizeId block, const CpuTarget& target,
+void schedule_scan(const ScanLoops& loops, ScanBlock<ir::SizeId> block, const CpuTarget& target,
                    ir::Nest& nest, schedule::Trace& trace, bool free_layout) {
   ScanBuilder builder(loops, target, nest, trace, free_layout);
-  if (loops.along_last()) builder.rows(block);
-  else builder.columns(block);
+  if (loops.along_last()) builder.rows(block.size);
+  else builder.columns(block.size, block.unrolled);
 }
 
 void schedule_scan(const te::Workload& view, const te::Stage& stage, const CpuTarget& target,
                    ir::Nest& nest, schedule::Trace& trace) {
   const ScanLoops loops =
       scan_loops_of(nest, view.tensors[static_cast<std::size_t>(stage.tensor)].name);
-  const ir::SizeId block = nest.sizes.constant(usual_block(nest, loops, target));
-  schedule_scan(loops, block, target, nest, trace, view.contract.free_layout);
+  const auto usual = usual_block(nest, loops, target);
+  schedule_scan(loops, {nest.sizes.constant(usual.size), usual.unrolled}, target, nest, trace,
+                view.contract.free_layout);
 }
 
 }  // namespace lathe::space

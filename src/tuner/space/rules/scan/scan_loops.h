@@ -4,9 +4,11 @@
 //   scan along the last axis            along another one
 //     other axes, blocks of rows          other axes, blocks of columns
 //       the axis                            the axis
-//         the rows of a block, unrolled       the vectors of a block
+//         the rows of a block, unrolled       the vectors of a block: unrolled, or in a loop
 //
-// So the additions of several rows, or columns, are under way at a time.
+// So the operations of several rows, or columns, are under way at a time. What is unrolled is
+// carried from element to element in registers; a loop over many vectors goes through memory in
+// order.
 #pragma once
 
 #include <set>
@@ -31,6 +33,9 @@ struct ScanLoops {
 // Of the stage that computes the tensor, as the nest has it before any of its loops is split.
 ScanLoops scan_loops_of(const ir::Nest& nest, const std::string& tensor);
 
+// Of a loop by name whose extent is known.
+std::int64_t extent_of_loop(const ir::Nest& nest, const std::string& loop);
+
 // True if no stage but scans has as much to do as one of these.
 bool scan_leads(const te::Workload& view);
 // The scan with the most work.
@@ -40,11 +45,21 @@ const te::Stage& leading_scan(const te::Workload& view);
 std::int64_t rows_of(const ir::Nest& nest, const ScanLoops& loops);
 // How many vectors a row has across the axis.
 std::int64_t vectors_of(const ir::Nest& nest, const ScanLoops& loops, std::int64_t lanes);
-// Of these so many to begin with.
-std::int64_t usual_block(const ir::Nest& nest, const ScanLoops& loops, const CpuTarget& target);
+// The most of them that are unrolled.
+inline constexpr std::int64_t kMostUnrolled = 16;
 
-// Gives the scan such loops. `block`: rows, or vectors of columns.
-void schedule_scan(const ScanLoops& loops, ir::SizeId block, const CpuTarget& target,
+// Rows, or vectors of columns, that go along the axis together.
+template <class Size>
+struct ScanBlock {
+  Size size;
+  bool unrolled = true;
+};
+// What to begin with.
+ScanBlock<std::int64_t> usual_block(const ir::Nest& nest, const ScanLoops& loops,
+                                    const CpuTarget& target);
+
+// Gives the scan such loops.
+void schedule_scan(const ScanLoops& loops, ScanBlock<ir::SizeId> block, const CpuTarget& target,
                    ir::Nest& nest, schedule::Trace& trace, bool free_layout);
 // The same with the usual block.
 void schedule_scan(const te::Workload& view, const te::Stage& stage, const CpuTarget& target,

@@ -20,19 +20,42 @@ struct ScanRule {
   ScanLoops leading;
 };
 
-Result<Sketch> build_scans(const ScanRule& rule, const std::vector<Knob>& knobs) {
+// The knobs: of rows one, of columns first whether they are unrolled, then how many there are.
+enum : std::size_t { kState, kInLoop, kUnrolled };
+
+Result<Sketch> build_scans(const ScanRule& rule, const std::vector<Knob>& knobs,
+                           std::span<const std::int64_t> values) {
   Sketch sketch{rule.prepared.nest, rule.prepared.steps};
   const te::Workload& view = rule.prepared.view;
   const bool free_layout = view.contract.free_layout;
+  const bool unrolled = rule.leading.along_last() || values[kState] != 0;
+  const std::size_t knob = rule.leading.along_last() ? 0 : unrolled ? kUnrolled : kInLoop;
+  const ir::SizeId block = sketch.nest.sizes.knob(static_cast<int>(knob), knobs[knob].name);
   std::set<std::string> placed = {rule.leading.block};
-  schedule_scan(rule.leading, sketch.nest.sizes.knob(0, knobs[0].name), rule.target, sketch.nest,
-                sketch.trace, free_layout);
+  schedule_scan(rule.leading, {block, unrolled}, rule.target, sketch.nest, sketch.trace,
+                free_layout);
   for (const bool reduce : {true, false})
     for (const te::Stage& stage : view.stages)
       if ((stage.reduce != ir::ReduceOp::kNone) == reduce &&
           !placed.contains(view.tensors[static_cast<std::size_t>(stage.tensor)].name))
         schedule_plainly(view, stage, rule.target, sketch.nest, sketch.trace, placed);
   return sketch;
+}
+
+void list_knobs_of_columns(std::int64_t vectors, const ScanBlock<std::int64_t>& usual,
+                           Derived& derived) {
+  KnobList list(derived.knobs);
+  list.choice("scan.state", {"memory", "registers"});
+  list.size("scan.columns", powers_and(std::min(kMostVectors, vectors)));
+  list.size("scan.vectors", up_to({1, 2, 3, 4, 6, 8, 12, 16}, std::min(kMostUnrolled, vectors)));
+  for (const std::size_t knob : {kInLoop, kUnrolled}) {
+    derived.knobs[knob].under = kState;
+    derived.knobs[knob].under_values = {static_cast<std::uint16_t>(knob - kInLoop)};
+  }
+  const std::size_t used = usual.unrolled ? kUnrolled : kInLoop;
+  derived.starts = {first_values(derived.knobs)};
+  derived.starts[0][kState] = usual.unrolled ? 1 : 0;
+  derived.starts[0][used] = derived.knobs[used].values[derived.knobs[used].nearest(usual.size)];
 }
 
 }  // namespace
@@ -50,20 +73,20 @@ Result<Derived> derive_scans(const CpuContext& context) {
   const te::Stage& stage = leading_scan(view);
   const ir::Nest& nest = rule->prepared.nest;
   rule->leading = scan_loops_of(nest, view.tensors[static_cast<std::size_t>(stage.tensor)].name);
+  const auto usual = usual_block(nest, rule->leading, context.target);
   Derived derived;
-  KnobList list(derived.knobs);
   if (rule->leading.along_last()) {
-    list.size("scan.rows", up_to({1, 2, 4, 8, 16, 32}, rows_of(nest, rule->leading)));
+    KnobList(derived.knobs)
+        .size("scan.rows", up_to({1, 2, 4, 8, 16, 32}, rows_of(nest, rule->leading)));
+    const Knob& knob = derived.knobs[0];
+    derived.starts = {{knob.values[knob.nearest(usual.size)]}};
   } else {
-    const std::int64_t lanes = context.target.lanes(size_of(stage.body->dtype));
-    list.size("scan.columns",
-              powers_and(std::min(kMostVectors, vectors_of(nest, rule->leading,
-                                                           std::max<std::int64_t>(1, lanes)))));
+    const std::int64_t lanes =
+        std::max<std::int64_t>(1, context.target.lanes(size_of(stage.body->dtype)));
+    list_knobs_of_columns(vectors_of(nest, rule->leading, lanes), usual, derived);
   }
-  const Knob& knob = derived.knobs[0];
-  derived.starts = {{knob.values[knob.nearest(usual_block(nest, rule->leading, context.target))]}};
-  derived.build = [rule, knobs = derived.knobs](std::span<const std::int64_t>) {
-    return build_scans(*rule, knobs);
+  derived.build = [rule, knobs = derived.knobs](std::span<const std::int64_t> values) {
+    return build_scans(*rule, knobs, values);
   };
   return derived;
 }
@@ -74,8 +97,12 @@ constexpr Meaning kScanMeanings[] = {
     {"scan.rows",
      "rows that go along the axis of the scan together, so that their operations are "
      "under way at a time"},
+    {"scan.state",
+     "of a scan along another axis than the last: what goes on to the next element is read from "
+     "memory, or stays in registers"},
     {"scan.columns",
      "vectors across the axis of the scan that are gone through before its next element"},
+    {"scan.vectors", "vectors across the axis of the scan that stay in registers"},
 };
 
 }  // namespace
