@@ -13,7 +13,7 @@ constexpr std::int64_t kLanes = 256;  // evaluated together
 constexpr std::size_t kMostRemembered = std::size_t{1} << 18;
 
 // More elements one after the other take too much memory.
-constexpr std::int64_t kLongestLine = std::int64_t{1} << 22;
+constexpr std::int64_t kLongestLine = std::int64_t{1} << 20;
 
 struct Exhausted {};
 

@@ -23,7 +23,7 @@ class Elements {
            std::int64_t most_terms);
 
   // The element of `tensor` at the row-major `offset`, as scalar.h defines it; none if it takes
-  // more terms than are left.
+  // more terms than are left, or is too far along a scan.
   std::optional<Value> at(int tensor, std::int64_t offset);
   std::int64_t terms() const { return terms_; }
 
