@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "compiler/interp/reduction.h"
+#include "compiler/te/scan.h"
 
 namespace lathe::interp {
 namespace {
@@ -32,6 +33,7 @@ class StageRun final : public Environment {
   // Spatial iterators are the outer loops, so an element's reduction runs uninterrupted.
   void run() {
     auto& out = tensors_[static_cast<std::size_t>(stage_.tensor)].elements;
+    if (const auto scan = te::scan_of(stage_); scan && scan->backward) return run_backward(out);
     std::size_t element = 0;
     const std::size_t first_reduce =
         tensors_[static_cast<std::size_t>(stage_.tensor)].tensor->shape.size();
@@ -65,6 +67,19 @@ class StageRun final : public Environment {
   std::int64_t iter(int iter) override { return position_[static_cast<std::size_t>(iter)]; }
 
  private:
+  // The elements from the last to the first: each finds those behind it.
+  void run_backward(std::vector<Value>& out) {
+    for (std::size_t element = out.size(); element-- > 0;) {
+      std::size_t rest = element;
+      for (std::size_t i = position_.size(); i-- > 0;) {
+        const auto extent = static_cast<std::size_t>(stage_.iters[i].extent);
+        position_[i] = static_cast<std::int64_t>(rest % extent);
+        rest /= extent;
+      }
+      out[element] = interp::evaluate(stage_.body, *this);
+    }
+  }
+
   // Goes to the next position of iterators [first, last), the last one fastest. After the end all
   // are 0, and it returns false.
   bool advance(std::size_t first, std::size_t last) {

@@ -24,11 +24,14 @@ class Generator {
       if (coin(0.08)) return quantized();
     }
     using Form = std::string (Generator::*)();
-    static constexpr std::array<Form, 13> kForms = {
-        &Generator::matmul,      &Generator::matmul,        &Generator::batch_matmul,
-        &Generator::conv2d,      &Generator::conv2d,        &Generator::conv1d,
-        &Generator::pooling,     &Generator::row_reduction, &Generator::softmax,
-        &Generator::elementwise, &Generator::moved_copy,    &Generator::constant_weights,
+    static constexpr std::array<Form, 15> kForms = {
+        &Generator::scan,         &Generator::scan,
+        &Generator::matmul,       &Generator::matmul,
+        &Generator::batch_matmul, &Generator::conv2d,
+        &Generator::conv2d,       &Generator::conv1d,
+        &Generator::pooling,      &Generator::row_reduction,
+        &Generator::softmax,      &Generator::elementwise,
+        &Generator::moved_copy,   &Generator::constant_weights,
         &Generator::two_outputs};
     return (this->*kForms[rng_.below(kForms.size())])();
   }
@@ -265,6 +268,57 @@ class Generator {
            "C[i,j] = sum(k) A[i,k] * B[k,j]\n" + "D[i,j] = relu(C[i,j])\n" +
            "R[i] = max(j) C[i,j]\n";
   }
+  // Elements that follow from those before them along an axis, alone or between other stages.
+  std::string scan() {
+    const std::int64_t m = size(17), n = size(31), o = coin(0.25) ? size(5) : 0;
+    std::vector<std::int64_t> shape = {m, n};
+    std::vector<std::string> iters = {"i", "j"};
+    if (o > 0) shape.insert(shape.begin(), o), iters.insert(iters.begin(), "h");
+    const std::size_t axis = rng_.below(shape.size());
+    const std::string at = fmt::format("{}", fmt::join(iters, ","));
+    const bool backward = coin(0.4);
+    const auto own = [&](std::int64_t far, const std::string& first) {
+      std::vector<std::string> index = iters;
+      index[axis] += fmt::format(" {} {}", backward ? "+" : "-", far);
+      return fmt::format("Y[{} else {}]", fmt::join(index, ","), first);
+    };
+    std::string text = tensor("A", shape);
+    std::string x = fmt::format("A[{}]", at);
+    if (coin(0.3)) {
+      text += fmt::format("T[{}] = {} * {} - {}\n", at, x, constant(), x);
+      x = fmt::format("T[{}]", at);
+    }
+    const std::string c = real_ ? pick({"0.5", "-0.75", "0.25"}) : "1";
+    switch (rng_.below(7)) {
+      case 0:
+        text += fmt::format("Y[{}] = max({}, {})\n", at, own(1, real_ ? "-inf" : "-3"), x);
+        break;
+      case 1: text += fmt::format("Y[{}] = min({}, {})\n", at, x, own(1, "2")); break;
+      case 2: text += fmt::format("Y[{}] = {} * {} + {}\n", at, own(1, "1"), c, x); break;
+      case 3:
+        text += fmt::format("Y[{}] = {} - {} * {} + {}\n", at, x, own(2, "2"), c, own(1, "0"));
+        break;
+      case 4:
+        if (real_) {
+          text += fmt::format("Y[{}] = {} * {}\n", at, x, own(1, "1"));
+          break;
+        }
+        [[fallthrough]];
+      case 5:
+        text += tensor("B", {shape.back(), 3}) + fmt::format("Y[{}] = {} + (sum(k) B[{},k]) * {}\n",
+                                                             at, own(1, "0"), iters.back(), x);
+        break;
+      default:
+        text += fmt::format("Y[{0}] = {1} + {2}\n", at, own(1, "0"),
+                            coin(0.3) ? fmt::format("select({} < 3, {}, 1)", iters[axis], x) : x);
+    }
+    if (coin(0.3)) text += fmt::format("Z[{0}] = max(Y[{0}], 0)\n", at);
+    if (coin(0.2))
+      text += fmt::format("R[{}] = max({}) Y[{}]\n", iters[0],
+                          fmt::join(std::vector(iters.begin() + 1, iters.end()), ","), at);
+    return text;
+  }
+
   // Bools as intermediates, perhaps as output, and as operand of a cast.
   std::string masks() {
     const std::int64_t m = size(13), n = size(31);

@@ -8,11 +8,11 @@
 //
 // Forms: matmul in all transposes and batched; convolutions in one and two dimensions (stride,
 // dilation, padding, groups, depthwise); each of these with an optional epilogue. Also pooling, row
-// reductions, softmax, element-wise chains with broadcasts and functions, reversed and strided
-// reads, padded copies, literals, constant intermediates, iterator values under select, several
-// outputs; levels of numerics and ranges of inputs; with dtypes also masks and quantized products;
-// and what staged_workload.h makes. Sizes are mostly ones, primes, and one more or less than a
-// power of two.
+// reductions, scans along any axis in both directions, softmax, element-wise chains with broadcasts
+// and functions, reversed and strided reads, padded copies, literals, constant intermediates,
+// iterator values under select, several outputs; levels of numerics and ranges of inputs; with
+// dtypes also masks and quantized products; and what staged_workload.h makes. Sizes are mostly
+// ones, primes, and one more or less than a power of two.
 #pragma once
 
 #include "base/rng.h"

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "compiler/analysis/scans.h"
+
 namespace lathe::analysis {
 
 using ir::BlockId;
@@ -96,6 +98,7 @@ std::vector<LoopId> own_loops(const Nest& nest, BlockId block, LoopId keep) {
 
 bool can_be_placed_anew(const Nest& nest, BlockId id) {
   const ir::Block& block = nest.blocks[id];
+  if (is_scan(block)) return false;
   for (std::size_t i = 0; i < block.iters.size(); ++i) {
     const ir::BlockIter& iter = block.iters[i];
     const bool indexes = std::ranges::any_of(

@@ -45,7 +45,7 @@ std::vector<ir::LoopId> own_loops(const ir::Nest& nest, ir::BlockId block, ir::L
 
 // True if other loops may drive the block's iterators: each iterator is an index of the element
 // written, or runs over a reduction of its own. (After rfactor, one loop drives both an index and a
-// part of what is summed.)
+// part of what is summed.) A scan stays where it is.
 bool can_be_placed_anew(const ir::Nest& nest, ir::BlockId block);
 
 // True if a block that writes the buffer is inside `loop` or inside a loop around it: then only a

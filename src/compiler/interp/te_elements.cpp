@@ -12,6 +12,9 @@ constexpr std::int64_t kLanes = 256;  // evaluated together
 // Elements of a stage without a reduction
 constexpr std::size_t kMostRemembered = std::size_t{1} << 18;
 
+// More elements one after the other take too much memory.
+constexpr std::int64_t kLongestLine = std::int64_t{1} << 20;
+
 struct Exhausted {};
 
 void decode(std::int64_t offset, const std::vector<std::int64_t>& shape,
@@ -52,6 +55,7 @@ Elements::Elements(const te::Workload& workload, std::vector<std::span<const dou
       values_(workload.tensors.size()),
       writers_(workload.tensors.size()),
       known_(workload.tensors.size()),
+      scanning_(workload.tensors.size(), false),
       most_terms_(most_terms) {
   const auto order = workload.inputs();
   LATHE_CHECK(order.size() == inputs.size(), "{} inputs are given, {} are needed", inputs.size(),
@@ -99,6 +103,11 @@ Elements::Lanes Elements::read(int tensor, const std::vector<std::int64_t>& offs
     }
   }
   const bool reduces = writer->reduce != ir::ReduceOp::kNone;
+  if (const auto scan = te::scan_of(*writer); scan && !scanning_[t]) {
+    for (const std::int64_t offset : unknown) know_line(*writer, *scan, offset);
+    for (std::size_t i = 0; i < unknown.size(); ++i) out[lanes[i]] = known_[t].at(unknown[i]);
+    return out;
+  }
   Lanes made = reduces || unknown.empty() ? Lanes{} : element_wise(*writer, unknown);
   for (std::size_t i = 0; i < unknown.size(); ++i) {
     if (reduces) {
@@ -106,9 +115,30 @@ Elements::Lanes Elements::read(int tensor, const std::vector<std::int64_t>& offs
       made.push_back(again ? made.back() : reduced(*writer, unknown[i]));
     }
     out[lanes[i]] = made[i];
-    if (reduces || known_[t].size() < kMostRemembered) known_[t].emplace(unknown[i], made[i]);
+    if (reduces || scanning_[t] || known_[t].size() < kMostRemembered)
+      known_[t].emplace(unknown[i], made[i]);
   }
   return out;
+}
+
+// Computes what is not known of the elements along the axis of a scan, up to this one. So each
+// finds those before it, and evaluations are not nested in each other.
+void Elements::know_line(const te::Stage& stage, const te::Scan& scan, std::int64_t offset) {
+  const auto t = static_cast<std::size_t>(stage.tensor);
+  const auto& shape = workload_.tensors[t].shape;
+  std::int64_t stride = 1;
+  for (std::size_t d = shape.size(); d-- > static_cast<std::size_t>(scan.iter) + 1;)
+    stride *= shape[d];
+  const std::int64_t extent = shape[static_cast<std::size_t>(scan.iter)];
+  const std::int64_t place = offset / stride % extent;
+  const std::int64_t step = scan.backward ? -stride : stride;
+  const std::int64_t before = scan.backward ? extent - 1 - place : place;
+  std::int64_t first = before;  // elements before this one, as far as none of them is known
+  while (first > 0 && !known_[t].contains(offset - (before - first + 1) * step)) --first;
+  if (before - first > kLongestLine) throw Exhausted{};
+  scanning_[t] = true;
+  for (std::int64_t k = first; k <= before; ++k) read(stage.tensor, {offset - (before - k) * step});
+  scanning_[t] = false;
 }
 
 Elements::Lanes Elements::element_wise(const te::Stage& stage,

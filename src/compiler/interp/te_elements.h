@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "compiler/interp/scalar.h"
+#include "compiler/te/scan.h"
 #include "compiler/te/workload.h"
 
 namespace lathe::interp {
@@ -22,7 +23,7 @@ class Elements {
            std::int64_t most_terms);
 
   // The element of `tensor` at the row-major `offset`, as scalar.h defines it; none if it takes
-  // more terms than are left.
+  // more terms than are left, or is too far along a scan.
   std::optional<Value> at(int tensor, std::int64_t offset);
   std::int64_t terms() const { return terms_; }
 
@@ -37,6 +38,7 @@ class Elements {
   // Each of these works on a few hundred elements or positions at a time: lanes.
   Lanes read(int tensor, const std::vector<std::int64_t>& offsets);
   Lanes element_wise(const te::Stage& stage, const std::vector<std::int64_t>& offsets);
+  void know_line(const te::Stage& stage, const te::Scan& scan, std::int64_t offset);
   Value reduced(const te::Stage& stage, std::int64_t offset);
   Lanes evaluate(const ir::Expr& e, const Points& points);
   Lanes evaluate(const ir::Read& read, const Points& points);
@@ -48,6 +50,7 @@ class Elements {
   std::vector<std::span<const double>> values_;  // by tensor: values of inputs and literals
   std::vector<const te::Stage*> writers_;        // by tensor
   std::vector<std::unordered_map<std::int64_t, Value>> known_;  // by tensor
+  std::vector<bool> scanning_;  // by tensor: an element is computed after those before it
   std::unordered_map<const ir::Read*, Address> addresses_;
   std::int64_t most_terms_, terms_ = 0;
 };

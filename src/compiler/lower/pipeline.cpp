@@ -12,6 +12,7 @@ constexpr Pass kPasses[] = {
     {"simplify", simplify,
      "first, so that the others see no dead code and no masks that are always full"},
     {"join_regions", join_regions, "after simplify, which makes plain code of single iterations"},
+    {"carry", carry, "after simplify, which leaves bounds and addresses in one form"},
     {"promote_halves", promote_halves, "before math, whose formulas are for f32 and f64"},
     {"expand_math", expand_math,
      "code generators know no elementary functions and must not call libraries"},

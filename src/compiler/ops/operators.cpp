@@ -16,6 +16,7 @@
 #include "compiler/ops/reduce.h"
 #include "compiler/ops/rope.h"
 #include "compiler/ops/rows.h"
+#include "compiler/ops/scan.h"
 #include "compiler/ops/values.h"
 
 namespace lathe::ops {
@@ -53,6 +54,10 @@ std::vector<Operator> operators() {
           reduce(),
           argmax(),
           argmin(),
+          cumsum(),
+          cumprod(),
+          cummax(),
+          cummin(),
           transpose(),
           pad(),
           slice(),

@@ -58,6 +58,7 @@ enum class Refusal : std::uint8_t {
   kNotAnExtreme,
   kOtherParts,
   kBindFirst,
+  kBreaksScan,
 };
 struct StepError {
   Refusal refusal;

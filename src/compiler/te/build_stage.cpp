@@ -4,6 +4,7 @@
 #include <set>
 
 #include "compiler/te/narrowing.h"
+#include "compiler/te/scan.h"
 #include "compiler/te/types.h"
 #include "compiler/te/validate.h"
 
@@ -12,39 +13,45 @@ namespace {
 
 using ir::Expr;
 
-// True for a number, and for arithmetic on numbers alone: it takes the type of what it meets.
-bool is_flexible(const ExprSyntax& e) {
+// True for a number, and for arithmetic on numbers alone: it takes the type of what it meets. With
+// `own`, so does what a stage reads of the tensor that it writes.
+bool is_flexible(const ExprSyntax& e, bool own = false) {
   struct Visitor {
+    bool own;
     bool operator()(const NumberSyntax&) const { return true; }
     bool operator()(const TruthSyntax&) const { return false; }
     bool operator()(const NameSyntax&) const { return false; }
-    bool operator()(const ReadSyntax&) const { return false; }
+    bool operator()(const ReadSyntax& n) const { return own && n.own; }
     bool operator()(const UnarySyntax& n) const {
-      return !ir::yields_bool(n.op) && is_flexible(*n.x);
+      return !ir::yields_bool(n.op) && is_flexible(*n.x, own);
     }
     bool operator()(const BinarySyntax& n) const {
-      return n.op < ir::BinaryOp::kLt && is_flexible(*n.a) && is_flexible(*n.b);
+      return n.op < ir::BinaryOp::kLt && is_flexible(*n.a, own) && is_flexible(*n.b, own);
     }
     bool operator()(const SelectSyntax& n) const {
-      return is_flexible(*n.then) && is_flexible(*n.otherwise);
+      return is_flexible(*n.then, own) && is_flexible(*n.otherwise, own);
     }
     bool operator()(const CastSyntax&) const { return false; }
     bool operator()(const ReduceSyntax&) const { return false; }
   };
-  return std::visit(Visitor{}, e.value);
+  return std::visit(Visitor{own}, e.value);
 }
 
 // The type of the expression if nothing were widened; an output that is not declared gets it. None
 // where operands differ.
 struct NaturalType {
   const Workload& workload;
+  std::optional<Dtype> own;  // of the tensor that the stage writes, where that is declared
+  bool widened = false;      // the type of what is read, once it is widened
 
   std::optional<Dtype> operator()(const ExprSyntax& e) const { return std::visit(*this, e.value); }
   std::optional<Dtype> operator()(const NumberSyntax&) const { return {}; }
   std::optional<Dtype> operator()(const TruthSyntax&) const { return Dtype::kBool; }
   std::optional<Dtype> operator()(const NameSyntax&) const { return Dtype::kI64; }
   std::optional<Dtype> operator()(const ReadSyntax& n) const {
-    return workload.tensors[static_cast<std::size_t>(workload.find(n.tensor))].dtype;
+    if (n.own) return own.value_or(Dtype::kF32);
+    const Dtype dtype = workload.tensors[static_cast<std::size_t>(workload.find(n.tensor))].dtype;
+    return widened ? accumulator_of(dtype) : dtype;
   }
   std::optional<Dtype> operator()(const UnarySyntax& n) const {
     return ir::yields_bool(n.op) ? Dtype::kBool : (*this)(*n.x);
@@ -63,9 +70,9 @@ struct NaturalType {
     return body && grows && !is_float(*body) ? accumulator_of(*body) : body;
   }
   std::optional<Dtype> common(const ExprSyntax& a, const ExprSyntax& b) const {
-    if (is_flexible(a)) return (*this)(b);
+    if (is_flexible(a, true)) return (*this)(b);
     const auto left = (*this)(a);
-    return is_flexible(b) || left == (*this)(b) ? left : std::nullopt;
+    return is_flexible(b, true) || left == (*this)(b) ? left : std::nullopt;
   }
 };
 
@@ -78,7 +85,13 @@ class StageBuilder {
   }
 
   Result<int> run() {
-    const auto natural = NaturalType{workload_}(*stage_.body);
+    auto natural = NaturalType{workload_, output_.dtype}(*stage_.body);
+    if (reads_itself()) {
+      if (!natural && scope_.reduces)
+        natural = NaturalType{workload_, output_.dtype, true}(*stage_.body);
+      output_.dtype = output_.dtype.value_or(natural.value_or(Dtype::kF32));
+      output_.tensor = written(*output_.dtype);
+    }
     std::vector<int> spatial;
     for (const IterSyntax& iter : stage_.iters) spatial.push_back(iter.id);
     if (const auto* reduce = std::get_if<ReduceSyntax>(&stage_.body->value)) {
@@ -105,6 +118,10 @@ class StageBuilder {
     return result;
   }
 
+  bool reads_itself() const {
+    return std::ranges::any_of(scope_.reads, [](const auto& read) { return read.first->own; });
+  }
+
   Result<Expr> type(const ExprSyntax& e, std::optional<Dtype> expected, bool widen) {
     return std::visit([&](const auto& node) { return visit(node, e.place, expected, widen); },
                       e.value);
@@ -122,9 +139,10 @@ class StageBuilder {
   }
 
   Result<Expr> visit(const ReadSyntax& n, Place place, std::optional<Dtype>, bool widen) {
-    const int t = workload_.find(n.tensor);
+    const int t = n.own ? output_.tensor : workload_.find(n.tensor);
     const Tensor& tensor = workload_.tensors[static_cast<std::size_t>(t)];
     ir::Read read{t, n.affine, n.pad};
+    if (n.own) LATHE_TRY_STATUS(at(place, check_own_read(n.tensor, read, all_)));
     if (read.pad) read.pad = LATHE_TRY(at(place, number_as(*read.pad, tensor.dtype)));
     LATHE_TRY_STATUS(at(place, check_read(tensor, read, all_)));
     Expr out = ir::read(t, std::move(read.index), tensor.dtype, read.pad);
@@ -300,7 +318,7 @@ class StageBuilder {
   Workload& workload_;
   const StageSyntax& stage_;
   const StageScope& scope_;
-  const StageOutput& output_;
+  StageOutput output_;
   std::vector<Iterator> all_;
 };
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "compiler/te/scan.h"
 #include "compiler/te/softmax_exponents.h"
 
 namespace lathe::te {
@@ -26,6 +27,30 @@ ir::Buffer buffer_of(const Tensor& tensor, ir::Sizes& sizes) {
   buffer.constant = tensor.constant || tensor.role == TensorRole::kLiteral;
   buffer.literal = tensor.literal;
   return buffer;
+}
+
+// The axis of a backward scan runs from its end: iteration i is for the element n-1-i.
+void turn_round(const Stage& stage, ir::Block& block) {
+  const auto scan = scan_of(stage);
+  if (!scan || !scan->backward) return;
+  const auto axis = static_cast<std::size_t>(scan->iter);
+  std::vector<ir::Affine> turned;
+  for (std::size_t i = 0; i < stage.iters.size(); ++i)
+    turned.push_back(ir::Affine::iter(static_cast<int>(i)));
+  const std::int64_t last = stage.iters[axis].extent - 1;
+  turned[axis] = turned[axis] * -1 + ir::Affine::constant(last);
+  block.index[axis] = turned[axis];
+  block.body = ir::rewrite_leaves(block.body, [&](const ir::Expr& leaf) {
+    if (const auto* read = std::get_if<ir::Read>(&leaf->value)) {
+      std::vector<ir::Affine> index;
+      for (const ir::Affine& row : read->index) index.push_back(ir::substitute(row, turned));
+      return ir::read(read->tensor, std::move(index), leaf->dtype, read->pad);
+    }
+    const auto* value = std::get_if<ir::IterValue>(&leaf->value);
+    if (value == nullptr || value->iter != scan->iter) return leaf;
+    return ir::binary(ir::BinaryOp::kSub, ir::constant(static_cast<double>(last), Dtype::kI64),
+                      leaf);
+  });
 }
 
 // Adds the stage's loops, each the only child of the one before, and the block inside the last.
@@ -57,13 +82,15 @@ void add_stage(const Workload& workload, const Stage& stage, ir::Nest& nest) {
   block.reduce = stage.reduce;
   block.body = bound_exponents(workload, stage);
   block.parent = parent;
+  turn_round(stage, block);
   nest.children(parent).push_back({ir::Item::Kind::kBlock, static_cast<int>(nest.blocks.size())});
   nest.blocks.push_back(std::move(block));
 
   ir::Buffer& written = nest.buffers[static_cast<std::size_t>(stage.tensor)];
   written.constant = written.scope == ir::Scope::kMemory &&
                      std::ranges::all_of(ir::reads_of(stage.body), [&](const ir::Read* read) {
-                       return nest.buffers[static_cast<std::size_t>(read->tensor)].constant;
+                       return is_own_read(stage, *read) ||
+                              nest.buffers[static_cast<std::size_t>(read->tensor)].constant;
                      });
 }
 

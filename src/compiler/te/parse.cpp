@@ -6,6 +6,7 @@
 
 #include "base/known_names.h"
 #include "compiler/te/build_stage.h"
+#include "compiler/te/scan.h"
 #include "compiler/te/types.h"
 #include "compiler/te/validate.h"
 
@@ -172,7 +173,8 @@ class WorkloadBuilder {
   Status add_stage(std::size_t s) {
     const StageSyntax& stage = syntax_.stages[s];
     StageScope& scope = scopes_[s];
-    for (const auto& [read, place] : scope.reads) LATHE_TRY_STATUS(check_order(s, *read, place));
+    for (const auto& [read, place] : scope.reads)
+      LATHE_TRY_STATUS(check_order(stage, *read, place));
     LATHE_TRY_STATUS(infer_extents(scope, stage, shapes_));
     for (const auto& [read, place] : scope.reads) LATHE_TRY_STATUS(make_input(scope, *read, place));
     LATHE_TRY_STATUS(require_extents(scope));
@@ -189,14 +191,27 @@ class WorkloadBuilder {
     return {};
   }
 
-  Status check_order(std::size_t s, const ReadSyntax& read, Place place) const {
-    if (read.tensor == syntax_.stages[s].name)
-      return error_at(place, "{} cannot read itself; a sum over an axis is written sum(k) ...",
-                      read.tensor);
-    if (written_.contains(read.tensor) && !done_.contains(read.tensor))
+  // True if the statement that writes `tensor` reads the other one.
+  bool needs(const std::string& tensor, const std::string& other) const {
+    for (std::size_t s = 0; s < syntax_.stages.size(); ++s)
+      if (syntax_.stages[s].name == tensor)
+        return std::ranges::any_of(scopes_[s].reads,
+                                   [&](const auto& read) { return read.first->tensor == other; });
+    return false;
+  }
+
+  Status check_order(const StageSyntax& stage, const ReadSyntax& read, Place place) const {
+    if (!read.own && written_.contains(read.tensor) && !done_.contains(read.tensor)) {
+      if (needs(read.tensor, stage.name))
+        return error_at(place,
+                        "{0} and {1} need each other, but a scan goes on with its own tensor "
+                        "alone; write a recurrence of {1} only, for example with elements of two "
+                        "places before",
+                        read.tensor, stage.name);
       return error_at(
           place, "{0} is computed further down; move the statement that writes {0} before this one",
           read.tensor);
+    }
     return {};
   }
 
@@ -204,7 +219,7 @@ class WorkloadBuilder {
   // shape is given outside; or, where no input is declared and all iterators are known, it is as
   // large as what is read of it.
   Status make_input(const StageScope& scope, const ReadSyntax& read, Place place) {
-    if (workload_.find(read.tensor) >= 0) return {};
+    if (read.own || workload_.find(read.tensor) >= 0) return {};
     Tensor tensor{read.tensor, Dtype::kF32, {}, TensorRole::kInput};
     if (const auto given = given_.dtypes.find(read.tensor); given != given_.dtypes.end())
       tensor.dtype = given->second;
@@ -277,7 +292,8 @@ class WorkloadBuilder {
   Result<Workload> finish() {
     std::set<int> read;
     for (const Stage& stage : workload_.stages)
-      for (const ir::Read* r : ir::reads_of(stage.body)) read.insert(r->tensor);
+      for (const ir::Read* r : ir::reads_of(stage.body))
+        if (!is_own_read(stage, *r)) read.insert(r->tensor);
     for (const Stage& stage : workload_.stages) {
       Tensor& tensor = workload_.tensors[static_cast<std::size_t>(stage.tensor)];
       const bool output = !read.contains(stage.tensor) || outputs_.contains(tensor.name);

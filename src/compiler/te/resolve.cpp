@@ -70,12 +70,23 @@ class Resolver {
     out_.reduces = true;
     const std::size_t outside = visible_.size();
     LATHE_TRY_STATUS(enter(n.iters, IterKind::kReduce));
+    ++reductions_;
     LATHE_TRY_STATUS(walk(*n.body));
+    --reductions_;
     visible_.resize(outside);
     return {};
   }
   Status visit(ReadSyntax& n, Place place) {
     for (const Ast& index : n.index) n.affine.push_back(LATHE_TRY(affine(*index)));
+    n.own = n.tensor == stage_.name;
+    if (n.own && reductions_ > 0)
+      return error_at(place,
+                      "{0} cannot be read inside a reduction of the statement that writes it; a "
+                      "scan has its earlier elements outside: write {0}[...] beside the reduction",
+                      n.tensor);
+    if (n.own && n.affine.size() != stage_.iters.size())
+      return error_at(place, "{} is written with {} iterators but read with {}", n.tensor,
+                      stage_.iters.size(), n.affine.size());
     out_.reads.emplace_back(&n, place);
     return {};
   }
@@ -145,6 +156,7 @@ class Resolver {
   StageSyntax& stage_;
   StageScope out_;
   std::vector<int> visible_;
+  int reductions_ = 0;  // around the place
 };
 
 }  // namespace

@@ -40,6 +40,7 @@ struct ReadSyntax {
   std::vector<Ast> index;
   std::optional<double> pad;
   std::vector<ir::Affine> affine;  // of the stage's iterators, set by resolve()
+  bool own = false;                // of the tensor that the stage writes, set by resolve()
 };
 struct UnarySyntax {
   ir::UnaryOp op;

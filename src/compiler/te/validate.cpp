@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "compiler/te/limits.h"
+#include "compiler/te/scan.h"
 #include "compiler/te/types.h"
 
 namespace lathe::te {
@@ -196,6 +197,7 @@ Status check_stage(const Workload& workload, const Stage& stage) {
                 "type: cast the result in "
                 "a stage of its own",
                 name_of(stage.body->dtype), name_of(stage.accumulator), name_of(tensor.dtype));
+  LATHE_TRY_STATUS(check_scan(workload, stage));
   if (stage.reduce == ir::ReduceOp::kNone) return {};
   return check_reduction(stage.reduce, stage.body->dtype);
 }
@@ -347,6 +349,7 @@ Status validate(const Workload& workload) {
     }
     for (const ir::Read* read : ir::reads_of(stage.body)) {
       const auto t = static_cast<std::size_t>(read->tensor);
+      if (t == written) continue;
       if (!ready[t])
         return fail(ErrorKind::kInvalidArgument,
                     "{} is read to compute {}, but written later or never",

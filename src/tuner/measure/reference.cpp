@@ -10,6 +10,7 @@
 #include "base/dtype.h"
 #include "compiler/interp/reduction.h"
 #include "compiler/te/saturation.h"
+#include "compiler/te/scan.h"
 #include "runtime/runner/check.h"
 #include "tuner/measure/arithmetic.h"
 #include "tuner/measure/bounds.h"
@@ -136,6 +137,11 @@ class ReferenceWriter {
     if (!bound) return;
     te::Stage made;
     made.tensor = tensor_beside(stage, "bound", tensor_of(stage).role);
+    // A scan whose elements are not exact goes on with their bounds.
+    if (te::scan_of(stage)) {
+      by_tensor_[static_cast<std::size_t>(stage.tensor)] = made.tensor;
+      bound = bound_of(stage);
+    }
     made.accumulator = Dtype::kF64;
     for (const te::Iterator& iter : stage.iters)
       if (iter.kind == te::IterKind::kSpatial) made.iters.push_back(iter);

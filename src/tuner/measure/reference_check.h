@@ -29,7 +29,8 @@ std::vector<std::int64_t> elements_to_check(const std::vector<std::int64_t>& sha
 // same inputs, and compares. After 30 million terms it stops at kCheckedElements; after 400 million
 // (some 20 seconds) it stops anyway. So it checks fewer elements where each of 256 sums more than
 // 1.5 million terms, and none where one sums more than 400 million. A sum of more than 30 million
-// terms is evaluated as algebra rewrites it, where it does. Returns nothing if they agree.
+// terms is evaluated as algebra rewrites it, where it does. Of a scan it checks elements up to a
+// million steps from its beginning. Returns nothing if they agree.
 std::optional<Disagreement> check_reference(const te::Workload& workload,
                                             const std::vector<std::vector<double>>& inputs,
                                             const Reference& reference, std::uint64_t seed);

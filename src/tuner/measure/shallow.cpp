@@ -5,6 +5,7 @@
 #include <variant>
 
 #include "compiler/te/limits.h"
+#include "compiler/te/scan.h"
 
 namespace lathe::measure {
 namespace {
@@ -58,8 +59,14 @@ class Cutter {
 
   Cut part(const Expr& e) {
     Cut out = cut(e);
-    if (out.second < kDeepest) return out;
+    if (out.second < kDeepest || reads_itself(out.first)) return out;
     return {stage_of(std::move(out.first)), 1};
+  }
+
+  // What a scan reads of its own tensor is there in the scan alone.
+  bool reads_itself(const Expr& e) const {
+    return std::ranges::any_of(
+        ir::reads_of(e), [&](const ir::Read* read) { return te::is_own_read(stage_, *read); });
   }
 
   // Makes a stage that computes e, and returns the read of its result.

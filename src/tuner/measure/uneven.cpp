@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <variant>
 
+#include "compiler/te/scan.h"
+
 namespace lathe::measure {
 namespace {
 
@@ -49,6 +51,7 @@ class Freedoms {
       out_.push_back({is_wide(tensor.dtype), std::vector<bool>(tensor.shape.size(), true)});
     for (auto stage = workload.stages.rbegin(); stage != workload.stages.rend(); ++stage) {
       stage_ = &*stage;
+      if (const auto scan = te::scan_of(*stage)) join_along(*scan);
       const bool keeps = stage->reduce != ir::ReduceOp::kProd && of(stage->tensor).scales;
       walk(stage->body, keeps);
     }
@@ -57,6 +60,23 @@ class Freedoms {
 
  private:
   Freedom& of(int tensor) { return out_[static_cast<std::size_t>(tensor)]; }
+
+  // Slices along a scan are added up with those behind them. Other recurrences than sums and
+  // extremes make long chains of products.
+  void join_along(const te::Scan& scan) {
+    Freedom& own = of(stage_->tensor);
+    own.apart[static_cast<std::size_t>(scan.iter)] = false;
+    ir::for_each_node(stage_->body, [&](const ir::Expr& e) {
+      const auto* binary = std::get_if<ir::Binary>(&e->value);
+      if (binary != nullptr && (binary->op == BinaryOp::kMul || binary->op == BinaryOp::kDiv) &&
+          (reads_itself(binary->a) || reads_itself(binary->b)))
+        own.scales = false;
+    });
+  }
+  bool reads_itself(const ir::Expr& e) const {
+    return std::ranges::any_of(
+        ir::reads_of(e), [&](const ir::Read* read) { return te::is_own_read(*stage_, *read); });
+  }
 
   void walk(const ir::Expr& e, bool scales) {
     std::visit([&](const auto& n) { visit(n, e->dtype, scales); }, e->value);

@@ -117,7 +117,7 @@ TEST(Pipeline, SkipsReportsAndNames) {
     EXPECT_GT(std::string_view(pass.why).size(), 10U);
   };
   ASSERT_TRUE(run_passes(program, testing::old_x86(), options));
-  EXPECT_EQ(ran, (std::vector<std::string>{"join_regions", "promote_halves", "expand_math",
+  EXPECT_EQ(ran, (std::vector<std::string>{"join_regions", "carry", "promote_halves", "expand_math",
                                            "expand_conversions", "renumber"}));
 }
 

@@ -144,6 +144,11 @@ const char* const kPrograms[] = {
     "A: f32[7, 5]; B: f32[7, 3]; C[i,j] = sum(k) f64(A[k,i] * B[k,j])",
     "A: f32[7, 5]; B: f32[5, 9]; C: f32[9, 3]; D[i,j] = sum(k) A[i,k] * B[k,j]; E[i,j] = sum(k) "
     "D[i,k] * C[k,j]",
+    "X: f32[3, 40]; Y[i,t] = Y[i,t-1 else 0] + X[i,t]",
+    "X: f32[40]; a: f32[40]; Y[t] = a[t] * Y[t+1 else 1] + X[t]; Z[t] = Y[t] * 3 - X[t]",
+    "X: f16[9, 3]; Y[t,i] = tanh(0.5 * Y[t-1,i else 0] - Y[t-2,i else 0.25] * X[t,i])",
+    "X: f32[3, 20]; W: f32[3, 5]; Y[i,t] = max(Y[i,t-1 else -inf] * 0.9, X[i,t]) + (sum(k) W[i,k])",
+    "X: i32[9]; Y[t] = 3 * Y[t-1 else 1] - X[t]",
 };
 
 TEST(Bounds, AreThoseOfTheEvaluator) {
@@ -330,6 +335,13 @@ const Mistake kMistakes[] = {
      "X: f32[40]; w: f32[3]; Y[x:40] = sum(s) X[x+s-2 else 0] * w[s]"},
     {"X: f32[40]; w: f32[3]; Y[x:40] = sum(s) X[x+s-1 else 0] * w[s]",
      "X: f32[40]; w: f32[3]; Y[x:40] = sum(s:2) X[x+s-1 else 0] * w[s]"},
+    // A term less of a long scan, another start, another direction.
+    {"X: f32[5,700]; Y[i,t] = Y[i,t-1 else 0] + X[i,t]",
+     "X: f32[5,700]; Y[i,t] = Y[i,t-1 else 0] + select(t == 650, 0, X[i,t])"},
+    {"X: f32[5,700]; Y[t:5,i:700] = 0.9 * Y[t-1,i else 1] + X[t,i]",
+     "X: f32[5,700]; Y[t:5,i:700] = 0.9 * Y[t-1,i else 0] + X[t,i]"},
+    {"X: f32[90]; Y[t] = max(Y[t-1 else -inf], X[t])",
+     "X: f32[90]; Y[t] = max(Y[t+1 else -inf], X[t])"},
     // Another condition, step, stage.
     {"X: f32[90]; Y[i] = i8(X[i] * 100)", "X: f32[90]; Y[i] = i8(X[i] * 100 + 0.5)"},
     {"X: f32[90]; Y[i] = select(X[i] * 2 > 0.5, X[i], 0)",
@@ -394,7 +406,8 @@ TEST(Bounds, GrowWithTheirExpressions) {
 TEST(Bounds, OfExactProgramsAreNone) {
   for (const char* text :
        {"X: i8[6, 5]; Y[i] = sum(k) i32(X[i,k]) * i32(X[i,k])", "X: f32[9]; Y[i] = relu(X[8 - i])",
-        "X: f32[9,9]; Y[i] = max(k) X[i,k]", "X: f16[9]; Y[i] = f32(X[i])"}) {
+        "X: f32[9,9]; Y[i] = max(k) X[i,k]", "X: f32[9]; Y[i] = min(Y[i+1 else inf], X[i])",
+        "X: i32[9]; Y[i] = 3 * Y[i-1 else 1] - X[i]", "X: f16[9]; Y[i] = f32(X[i])"}) {
     const ReferenceWorkload reference = reference_workload(parsed(text));
     EXPECT_TRUE(reference.names[0].bound.empty()) << text;
     EXPECT_FALSE(reference.jumps);

@@ -207,6 +207,7 @@ int check_stores(const te::Workload& workload, const Target& target, int configu
   int streaming = 0;
   try {
     const std::unique_ptr<Space> space = space_of_stores(workload, target);
+    if (space->knob_list().back().name != "stores") return 0;  // its outputs are read again
     std::vector<Config> configs = space->starts();
     Rng rng(seed);
     for (int i = 0; i < configurations; ++i) configs.push_back(space->random(rng));

@@ -56,6 +56,10 @@ class Shapes {
         {"slice", &Shapes::cut},
         {"concat", &Shapes::concatenation},
         {"one_hot", &Shapes::classes},
+        {"cumsum", &Shapes::sum_scan},
+        {"cumprod", &Shapes::sum_scan},
+        {"cummax", &Shapes::scan},
+        {"cummin", &Shapes::scan},
         {"transpose", &Shapes::permutation},
         {"map", &Shapes::function},
     };
@@ -265,6 +269,17 @@ class Shapes {
     Arguments out = rows();
     out["op"] = word({"sum", "prod", "max", "min", "mean", "argmax", "argmin"});
     out["keep-dims"] = flag();
+    return out;
+  }
+  Arguments scan() {
+    const Index input = shape();
+    return {{"input", list(input)},
+            {"axis", std::to_string(rng_.below(input.size()))},
+            {"reverse", flag()}};
+  }
+  Arguments sum_scan() {
+    Arguments out = scan();
+    out["exclusive"] = flag();
     return out;
   }
   Arguments permutation() {

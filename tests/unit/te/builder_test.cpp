@@ -64,6 +64,14 @@ TEST(Builder, BitsAndShifts) {
   expect_same(b, "A: u16[8]; Y[i:8] = A[i] >> 4 & 15 | ~A[i] ^ A[i] << 2");
 }
 
+TEST(Builder, Scans) {
+  Builder b;
+  const Input X = b.input("X", {4, 9}), Y("Y");
+  const Iter i("i"), t("t");
+  b.stage("Y", {i, t}, Y.padded(0, {i, Index(t) - 1}) + X(i, t));
+  expect_same(b, "X: f32[4,9]\nY[i,t] = Y[i,t-1 else 0] + X[i,t]");
+}
+
 TEST(Builder, ErrorsAreThoseOfTheText) {
   Builder b;
   const Input A = b.input("A", {4});

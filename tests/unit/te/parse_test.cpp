@@ -54,6 +54,32 @@ TEST(Parse, PaddedConvolution) {
   expect_round_trip(p);
 }
 
+TEST(Parse, ScansReadTheirOwnTensor) {
+  const Workload p = parsed("X: f32[4,9]; Y[i,t] = Y[i,t-1 else 0] + X[i,t]");
+  EXPECT_EQ(print_workload(p),
+            "X: f32[4,9]\noutput Y: f32[4,9]\nY[i:4,t:9] = Y[i,t - 1 else 0] + X[i,t]\n");
+  EXPECT_EQ(workload_key(p),
+            "A: f32[4,9]; output B: f32[4,9]; B[i:4,j:9] = B[i,j - 1 else 0] + A[i,j]; layout "
+            "plain; max_error 2e-05");
+  EXPECT_EQ(flops(p), 4.0 * 9);
+  EXPECT_EQ(io_bytes(p), 4.0 * 2 * 4 * 9);
+  expect_round_trip(p);
+  // The size may be written down, as where nothing else is read.
+  expect_round_trip(parsed("P[i:8] = P[i+1 else 1] * 0.5"));
+  // Beside a reduction, which becomes a stage of its own, and before another stage.
+  const Workload q =
+      parsed("A: i8[5,3]; Y[i] = 2 * Y[i-1 else 1] + (sum(k) A[i,k]); Z[i] = max(Y[i], Y[4 - i])");
+  EXPECT_EQ(q.stages.size(), 3u);
+  EXPECT_EQ(q.tensors[static_cast<std::size_t>(q.find("Y"))].dtype, Dtype::kI32);
+  EXPECT_EQ(q.tensors[static_cast<std::size_t>(q.find("Y"))].role, TensorRole::kIntermediate);
+  expect_round_trip(q);
+  // Its type is that of what it meets, or that which is declared.
+  const auto type = [](const char* text) { return parsed(text).tensors.back().dtype; };
+  EXPECT_EQ(type("X: f16[7]; Y[t] = max(Y[t-1 else -inf], X[t])"), Dtype::kF16);
+  EXPECT_EQ(type("X: i64[7]; Y[t] = 3 * Y[t-1 else 1] - Y[t-2 else 0] + X[t]"), Dtype::kI64);
+  EXPECT_EQ(type("X: f16[7]; output Y: f64[7]; Y[t] = Y[t-1 else 0] + f64(X[t])"), Dtype::kF64);
+}
+
 TEST(Parse, ATypeForAllIsThatOfWhatNothingElseTypes) {
   const auto types = [](const Workload& p) {
     std::string out;

@@ -119,6 +119,9 @@ struct BlockIter {
 // spatial one (is_reduction_loop). Another block may read the result of a reduction block, directly
 // or through further blocks, inside the reduction loops of that block. It then runs only in the
 // last iteration of those loops; a write-back (is_write_back) runs in every one.
+//
+// A block that reads the buffer that it writes is a scan (analysis/scans.h): each element needs
+// those before it along one axis, so the loops along it run in order.
 struct Block {
   std::string name;
   std::vector<BlockIter> iters;

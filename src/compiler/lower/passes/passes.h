@@ -14,6 +14,9 @@ flat::Program simplify(flat::Program program, const Target& target);
 // instead of going back to the caller. What a region shares ends later for it.
 flat::Program join_regions(flat::Program program, const Target& target);
 
+// Keeps in registers what an iteration of a loop stores and the next one loads again, as scans do.
+flat::Program carry(flat::Program program, const Target& target);
+
 // Turns f16 and bf16 arithmetic into f32 arithmetic: registers and operations of those types become
 // f32, loads convert, stores and casts round. A chain of operations then rounds once, where it is
 // stored, instead of after every operation.

@@ -6,6 +6,7 @@
 
 #include "compiler/analysis/box.h"
 #include "compiler/analysis/dependence.h"
+#include "compiler/analysis/scans.h"
 #include "compiler/schedule/edit.h"
 #include "compiler/schedule/region.h"
 
@@ -237,6 +238,8 @@ class Mover {
   void settle(BufferId buffer, BlockId producer) {
     const BufferId written = nest_.blocks[producer].writes;
     if (nest_.buffers[buffer].scope == ir::Scope::kOutput) return;
+    // A scan reads again what it has written in other iterations.
+    if (analysis::goes_along_scan(nest_, producer, loop_)) return;
     const LoopId cached_at = nest_.buffers[written].at;
     const bool whole =
         !analysis::is_partial_at(nest_, producer, written == buffer ? loop_ : cached_at);

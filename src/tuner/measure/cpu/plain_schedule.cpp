@@ -4,6 +4,7 @@
 #include <bit>
 
 #include "compiler/algebra/algebra.h"
+#include "compiler/te/scan.h"
 
 namespace lathe::measure::cpu {
 namespace {
@@ -72,6 +73,8 @@ void add_stage(const te::Workload& workload, const te::Stage& stage, const CpuTa
   for (const te::Iterator& iter : stage.iters)
     if (iter.kind == te::IterKind::kSpatial) last = &iter;
   if (last == nullptr || lanes < 2 || last->extent < 2) return;
+  // Along the last axis the elements of a scan wait for each other.
+  if (const auto scan = te::scan_of(stage); scan && &stage.iters[scan->iter] == last) return;
   // A row shorter than a vector is one vector with lanes off.
   const auto whole =
       static_cast<std::int64_t>(std::bit_ceil(static_cast<std::uint64_t>(last->extent)));

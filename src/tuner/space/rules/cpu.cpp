@@ -6,6 +6,7 @@
 #include "tuner/space/rules/matrices/matrix_space.h"
 #include "tuner/space/rules/rows/row_parts.h"
 #include "tuner/space/rules/rows/row_space.h"
+#include "tuner/space/rules/scan/scan_space.h"
 #include "tuner/space/rules/strassen/strassen.h"
 #include "tuner/space/rules/tile/tile_space.h"
 
@@ -21,16 +22,26 @@ constexpr Rule<CpuContext> kCpuRules[] = {
     {Place::kWhole, offer_stores, store_meanings},
 };
 
+// Where a scan has the most to do.
+constexpr Rule<CpuContext> kScanRules[] = {
+    {Place::kWhole, offer_stores, store_meanings},
+};
+
 }  // namespace
 
 Result<Derived> derive_for_cpu(const te::Workload& workload, const CpuTarget& target,
                                Flavour flavour, double streamed) {
   CpuContext context{workload, target, flavour, nullptr, streamed};
+  if (is_led_by_scan(context))
+    return compose(LATHE_TRY(derive_scans(context)), std::span<const Rule<CpuContext>>(kScanRules),
+                   context);
   Derived direct = LATHE_TRY(derive_tiles(context));
   return compose(std::move(direct), std::span<const Rule<CpuContext>>(kCpuRules), context);
 }
 
 std::string_view cpu_meaning(std::string_view knob) {
+  for (const Meaning& meaning : scan_meanings())
+    if (meaning.knob == knob) return meaning.text;
   return meaning_in(tile_meanings(), std::span<const Rule<CpuContext>>(kCpuRules), knob);
 }
 

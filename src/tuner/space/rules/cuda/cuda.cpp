@@ -1,5 +1,6 @@
 #include "tuner/space/rules/cuda/cuda.h"
 
+#include "compiler/te/scan.h"
 #include "tuner/space/rules/compose.h"
 #include "tuner/space/rules/cuda/block_space.h"
 #include "tuner/space/rules/cuda/permute_tile.h"
@@ -9,6 +10,7 @@
 #include "tuner/space/rules/opencl/grid_context.h"
 #include "tuner/space/rules/opencl/grid_cook_toom.h"
 #include "tuner/space/rules/opencl/item_space.h"
+#include "tuner/space/rules/scan/scan_grid.h"
 
 namespace lathe::space {
 namespace {
@@ -23,6 +25,8 @@ constexpr Rule<GridContext> kCudaRules[] = {
 // kernels run on grids.
 Result<Derived> derive_direct(const CudaContext& context, const GridContext& as_grid) {
   if (context.workload.stages.empty()) return derive_items(as_grid);
+  if (is_led_by_scan(as_grid)) return derive_scans(as_grid);
+  if (te::has_scan(context.workload)) return derive_items(as_grid);
   const auto prepared =
       std::make_shared<const Prepared>(prepare_for_card(context.workload, context.target));
   if (auto rows = derive_row_kernels(prepared, context)) return std::move(*rows);
@@ -46,8 +50,8 @@ Result<Derived> derive_for_cuda(const te::Workload& workload, const CudaTarget& 
 }
 
 std::string_view cuda_meaning(std::string_view knob) {
-  for (const auto meanings :
-       {row_kernel_meanings(), block_meanings(), thread_sum_meanings(), permute_meanings()})
+  for (const auto meanings : {row_kernel_meanings(), block_meanings(), thread_sum_meanings(),
+                              permute_meanings(), grid_scan_meanings()})
     for (const Meaning& meaning : meanings)
       if (meaning.knob == knob) return meaning.text;
   return meaning_in(item_meanings(), std::span<const Rule<GridContext>>(kCudaRules), knob);

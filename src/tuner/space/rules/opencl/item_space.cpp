@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "compiler/te/scan.h"
+#include "tuner/space/rules/scan/scan_grid.h"
 #include "tuner/space/rules/shared/choices.h"
 #include "tuner/space/rules/shared/knob_list.h"
 
@@ -221,6 +223,12 @@ void put_others_on_grid(const te::Workload& view, const Grids& grids, ir::Nest& 
       if ((stage.reduce != ir::ReduceOp::kNone) != reduce ||
           placed.contains(view.tensors[static_cast<std::size_t>(stage.tensor)].name))
         continue;
+      if (te::is_scan(stage)) {
+        const auto items = nest.sizes.constant(std::min(kItemsOfGroup, grids.most_items));
+        put_scan_on_grid(view.tensors[static_cast<std::size_t>(stage.tensor)].name, items, nest,
+                         trace);
+        continue;
+      }
       const ItemStage other = stage_with_axes(view, s);
       if (other.axes.vector >= 0)  // else one item computes it
         put_on_grid(other, fixed_sizes(other, grids, nest), nest, trace, placed);

@@ -6,6 +6,7 @@
 #include "tuner/space/rules/opencl/grid_context.h"
 #include "tuner/space/rules/opencl/grid_cook_toom.h"
 #include "tuner/space/rules/opencl/item_space.h"
+#include "tuner/space/rules/scan/scan_grid.h"
 
 namespace lathe::space {
 namespace {
@@ -25,11 +26,15 @@ Result<Derived> derive_for_opencl(const te::Workload& workload, const OpenClTarg
     return fail_at("--layout", ErrorKind::kInvalidArgument,
                    "schedules for OpenCL keep the layouts of inputs and outputs; give plain, not "
                    "free");
+  if (is_led_by_scan(context))
+    return compose(LATHE_TRY(derive_scans(context)), std::span<const Rule<GridContext>>(), context);
   return compose(LATHE_TRY(derive_items(context)), std::span<const Rule<GridContext>>(kOpenClRules),
                  context);
 }
 
 std::string_view opencl_meaning(std::string_view knob) {
+  for (const Meaning& meaning : grid_scan_meanings())
+    if (meaning.knob == knob) return meaning.text;
   return meaning_in(item_meanings(), std::span<const Rule<GridContext>>(kOpenClRules), knob);
 }
 

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <optional>
 
+#include "compiler/te/scan.h"
+
 namespace lathe::space {
 namespace {
 
@@ -216,7 +218,7 @@ bool writes_plainly(const te::Workload& workload, const te::Stage& stage) {
 int main_stage(const te::Workload& workload) {
   const auto work = [&](const te::Stage& stage) {
     const bool once = workload.tensors[stage.tensor].constant;
-    return once || !writes_plainly(workload, stage) ? 0.0 : work_of(stage);
+    return once || te::is_scan(stage) || !writes_plainly(workload, stage) ? 0.0 : work_of(stage);
   };
   int best = 0;
   for (int s = 1; s < static_cast<int>(workload.stages.size()); ++s)

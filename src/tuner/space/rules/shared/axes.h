@@ -40,7 +40,7 @@ bool is_copy(const te::Stage& stage);
 // True if each dimension of its result is one of its iterators. A copy may go through a dimension
 // by two.
 bool writes_plainly(const te::Workload& workload, const te::Stage& stage);
-// Among the stages that run every time and write plainly, the one with the most work.
+// Among the stages that run every time, write plainly and are no scans, the one with the most work.
 int main_stage(const te::Workload& workload);
 
 // Assigns parts for each axis that can be vectorized with consecutive accesses (given the layouts

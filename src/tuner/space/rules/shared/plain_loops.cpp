@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <span>
 
+#include "compiler/te/scan.h"
+#include "tuner/space/rules/scan/scan_loops.h"
 #include "tuner/space/rules/shared/axes.h"
 #include "tuner/space/rules/shared/busiest.h"
 #include "tuner/space/rules/shared/fused_maps.h"
@@ -84,6 +86,7 @@ void share_loops(ir::Nest& nest, schedule::Trace& trace, const std::vector<std::
 
 void schedule_plainly(const te::Workload& view, const te::Stage& stage, const CpuTarget& target,
                       ir::Nest& nest, schedule::Trace& trace, std::set<std::string>& placed) {
+  if (te::is_scan(stage)) return schedule_scan(view, stage, target, nest, trace);
   const auto step = [&](schedule::Step s) {
     try_step(nest, trace, std::move(s), view.contract.free_layout);
   };

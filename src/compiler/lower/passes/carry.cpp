@@ -1,0 +1,186 @@
+// What an iteration of a loop stores and the next one loads again stays in a register: a scan then
+// waits for its operations alone, not for memory.
+//
+//   for v in 1..9 {                    r = B[0]
+//     B[v] = B[v - 1] + A[v]     ->    for v in 1..9 {
+//   }                                    r = r + A[v]
+//                                        B[v] = r
+//                                      }
+#include <algorithm>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "compiler/ir/flat/rewrite.h"
+#include "compiler/lower/passes/passes.h"
+
+namespace lathe::lower {
+namespace {
+
+using flat::Expr;
+using flat::Stmt;
+
+constexpr std::size_t kMostCarried = 64;  // by a loop
+
+// An address as `base + offset`.
+struct Place {
+  Expr base;  // null: 0
+  std::int64_t offset = 0;
+
+  explicit Place(const Expr& index) : base(index) {
+    if (const auto value = flat::as_int(index)) {
+      base = nullptr;
+      offset = *value;
+      return;
+    }
+    const auto* sum = std::get_if<flat::Binary>(&index->value);
+    if (sum == nullptr || sum->op != flat::BinaryOp::kAdd || !flat::as_int(sum->b)) return;
+    base = sum->a;
+    offset = *flat::as_int(sum->b);
+  }
+  bool is_beside(const Place& other) const {
+    return base && other.base && flat::equal(base, other.base);
+  }
+};
+
+// The expression with another value of the variable.
+Expr with_value(const Expr& e, int var, const Expr& value) {
+  const auto replaced = [&](const Expr& x) {
+    const auto* v = std::get_if<flat::Var>(&x->value);
+    return v != nullptr && v->id == var ? value : x;
+  };
+  return flat::ExprRewriter(replaced, flat::contents::kVar)(e);
+}
+
+class Carrier {
+ public:
+  Carrier(flat::Program& program, const flat::For& loop, const std::vector<Stmt>& body)
+      : program_(program), loop_(loop), body_(body) {}
+
+  // The loop with what comes before it; null: nothing is carried.
+  Stmt run() {
+    const auto begin = flat::as_int(loop_.begin), end = flat::as_int(loop_.end);
+    if (!begin || !end || *end - *begin < 2) return nullptr;
+    std::vector<Stmt> before, inside;
+    for (const Stmt& stmt : body_) {
+      const auto* store = std::get_if<flat::Store>(&stmt->value);
+      const Expr load =
+          store != nullptr && before.size() < kMostCarried ? carried(*store) : nullptr;
+      if (!load) {
+        inside.push_back(stmt);
+        continue;
+      }
+      const int reg = static_cast<int>(program_.regs.size());
+      program_.regs.push_back(load->type);
+      before.push_back(flat::reg_write(reg, with_value(load, loop_.var, loop_.begin)));
+      const Expr held = flat::reg_read(reg, load->type);
+      const auto from_register = [&](const Expr& x) { return flat::equal(x, load) ? held : x; };
+      inside.push_back(flat::reg_write(reg, flat::ExprRewriter(from_register)(store->value)));
+      inside.push_back(flat::store(store->buffer, store->index, held, store->mask));
+    }
+    if (before.empty()) return nullptr;
+    before.push_back(flat::for_loop(loop_.var, loop_.begin, loop_.end, flat::seq(inside)));
+    return flat::seq(std::move(before));
+  }
+
+ private:
+  // The load of what the store has stored in the iteration before; null: there is none, or another
+  // store may come between. Lanes that the store leaves out stay by themselves, so the load may
+  // have them or not.
+  Expr carried(const flat::Store& store) const {
+    const Dtype dtype = store.value->type.dtype;
+    if (store.index->type.lanes > 1 || dtype == Dtype::kF16 || dtype == Dtype::kBF16 ||
+        (store.mask && (is_used(store.mask) || mixes_lanes(store.value))))
+      return nullptr;
+    const Expr earlier =
+        with_value(store.index, loop_.var,
+                   flat::binary(flat::BinaryOp::kAdd, flat::var(loop_.var), flat::int_imm(-1)));
+    const Place here(store.index), there(earlier);
+    if (flat::equal(earlier, store.index) || !here.is_beside(there)) return nullptr;
+    Expr load = flat::load(store.buffer, earlier, store.value->type, store.mask);
+    if (!contains(store.value, load)) load = flat::load(store.buffer, earlier, store.value->type);
+    if (!contains(store.value, load)) return nullptr;
+    const std::int64_t step = here.offset - there.offset, own = lanes_of(store);
+    const bool apart = std::ranges::all_of(body_, [&](const Stmt& stmt) {
+      const auto* other = std::get_if<flat::Store>(&stmt->value);
+      if (other == nullptr || other == &store || other->buffer != store.buffer) return true;
+      const Place place(other->index);
+      if (other->index->type.lanes > 1 || !place.is_beside(here)) return false;
+      const auto is_apart = [&](std::int64_t distance) {
+        return distance >= own || -distance >= lanes_of(*other);
+      };
+      const std::int64_t distance = place.offset - here.offset;
+      return is_apart(distance) && is_apart(distance + step);
+    });
+    return apart ? load : nullptr;
+  }
+
+  // How many of the first lanes may be stored.
+  static std::int64_t lanes_of(const flat::Store& store) {
+    const std::int64_t all = store.value->type.lanes;
+    const auto* below = store.mask ? std::get_if<flat::Binary>(&store.mask->value) : nullptr;
+    if (below == nullptr || below->op != flat::BinaryOp::kLt) return all;
+    const auto* ramp = std::get_if<flat::Ramp>(&below->a->value);
+    const auto end = flat::splat_int(below->b);
+    if (ramp == nullptr || ramp->stride != 1 || !end || !flat::as_int(ramp->base)) return all;
+    return std::clamp<std::int64_t>(*end - *flat::as_int(ramp->base), 0, all);
+  }
+
+  // True if the mask may differ from iteration to iteration.
+  bool is_used(const Expr& mask) const {
+    if ((mask->contents & flat::contents::kData) != 0) return true;
+    return !flat::equal(mask, with_value(mask, loop_.var, flat::int_imm(0)));
+  }
+
+  // True if lanes that the mask leaves out might come into others.
+  static bool mixes_lanes(const Expr& e) {
+    bool mixes = std::holds_alternative<flat::Reduce>(e->value);
+    flat::each_operand(*e, [&](const Expr& x) { mixes = mixes || mixes_lanes(x); });
+    return mixes;
+  }
+
+  static bool contains(const Expr& e, const Expr& wanted) {
+    if (flat::equal(e, wanted)) return true;
+    bool found = false;
+    flat::each_operand(*e, [&](const Expr& x) { found = found || contains(x, wanted); });
+    return found;
+  }
+
+  flat::Program& program_;
+  const flat::For& loop_;
+  const std::vector<Stmt>& body_;
+};
+
+// The statements of a body without control flow or variables of its own.
+std::optional<std::vector<Stmt>> straight(const Stmt& body) {
+  std::vector<Stmt> out = {body};
+  if (const auto* list = std::get_if<flat::Seq>(&body->value)) out = list->stmts;
+  const bool plain = std::ranges::all_of(out, [](const Stmt& stmt) {
+    return std::holds_alternative<flat::Store>(stmt->value) ||
+           std::holds_alternative<flat::RegWrite>(stmt->value) ||
+           std::holds_alternative<flat::PrefetchAt>(stmt->value);
+  });
+  if (!plain) return std::nullopt;
+  return out;
+}
+
+Stmt carried(flat::Program& program, const Stmt& s) {
+  if ((s->contents & flat::contents::kControl) == 0 && !std::holds_alternative<flat::Seq>(s->value))
+    return s;
+  if (const auto* loop = std::get_if<flat::For>(&s->value))
+    if (const auto body = straight(loop->body))
+      if (Stmt made = Carrier(program, *loop, *body).run()) return made;
+  return flat::map_parts(
+      s, [](const Expr& e) { return e; },
+      [&](const Stmt& inner) { return carried(program, inner); });
+}
+
+}  // namespace
+
+flat::Program carry(flat::Program program, const Target&) {
+  for (std::size_t k = 0; k < program.kernels.size(); ++k)
+    program.kernels[k].body = carried(program, program.kernels[k].body);
+  return program;
+}
+
+}  // namespace lathe::lower
