@@ -62,6 +62,23 @@ class StageRun final : public Environment {
     }
     return storage.elements[static_cast<std::size_t>(offset)];
   }
+  Value element(int tensor, std::span<const std::int64_t> at,
+                const std::optional<double>& pad) override {
+    const StoredTensor& storage = tensors_[static_cast<std::size_t>(tensor)];
+    std::int64_t offset = 0;
+    for (std::size_t d = 0; d < at.size(); ++d) {
+      const std::int64_t size = storage.tensor->shape[d];
+      if (at[d] < 0 || at[d] >= size) {
+        LATHE_CHECK(pad.has_value(), "{} is read outside", storage.tensor->name);
+        return {*pad, 0, *pad == 0};
+      }
+      offset = offset * size + at[d];
+    }
+    return storage.elements[static_cast<std::size_t>(offset)];
+  }
+  std::span<const std::int64_t> shape_of(int tensor) override {
+    return tensors_[static_cast<std::size_t>(tensor)].tensor->shape;
+  }
   std::int64_t iter(int iter) override { return position_[static_cast<std::size_t>(iter)]; }
 
  private:
