@@ -170,7 +170,13 @@ Tensor random_input(const te::Tensor& tensor, Rng& rng) {
   Tensor out{tensor.dtype, tensor.shape, {}, {}};
   const auto count = static_cast<std::size_t>(count_of(tensor.shape));
   out.values.reserve(count);
-  for (std::size_t i = 0; i < count; ++i) out.values.push_back(random_value(tensor.dtype, rng));
+  // Places in other tensors keep what they promise.
+  const bool within = tensor.range.has_value() && !is_float(tensor.dtype);
+  for (std::size_t i = 0; i < count; ++i)
+    out.values.push_back(
+        within ? static_cast<double>(rng.between(static_cast<std::int64_t>(tensor.range->low),
+                                                 static_cast<std::int64_t>(tensor.range->high)))
+               : random_value(tensor.dtype, rng));
   return out;
 }
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/known_names.h"
+#include "compiler/ops/adaptive_pool.h"
 #include "compiler/ops/attention.h"
 #include "compiler/ops/conv.h"
 #include "compiler/ops/conv_transpose.h"
@@ -23,7 +24,8 @@ std::vector<Operator> operators() {
           conv_transpose2d(), max_pool2d(),  avg_pool2d(),   global_avg_pool(),
           softmax(),          log_softmax(), logsumexp(),    layer_norm(),
           rms_norm(),         batch_norm(),  group_norm(),   attention(),
-          reduce(),           transpose(),   map()};
+          reduce(),           transpose(),   map(),          adaptive_avg_pool2d(),
+          adaptive_max_pool2d()};
 }
 
 Result<Operator> find_operator(std::string_view name) {
