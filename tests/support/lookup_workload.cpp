@@ -17,11 +17,12 @@ class LookupGenerator {
 
   std::string text() {
     using Form = std::string (LookupGenerator::*)();
-    static constexpr std::array<Form, 11> kForms = {
-        &LookupGenerator::embedding,  &LookupGenerator::embedding, &LookupGenerator::resize,
-        &LookupGenerator::edges,      &LookupGenerator::pooling,   &LookupGenerator::regrouped,
-        &LookupGenerator::table,      &LookupGenerator::of_stage,  &LookupGenerator::computed,
-        &LookupGenerator::bag_of_rows, &LookupGenerator::from_numbers};
+    static constexpr std::array<Form, 13> kForms = {
+        &LookupGenerator::shifted,     &LookupGenerator::shifted,   &LookupGenerator::embedding,
+        &LookupGenerator::embedding,   &LookupGenerator::resize,    &LookupGenerator::edges,
+        &LookupGenerator::pooling,     &LookupGenerator::regrouped, &LookupGenerator::table,
+        &LookupGenerator::of_stage,    &LookupGenerator::computed,  &LookupGenerator::bag_of_rows,
+        &LookupGenerator::from_numbers};
     return (this->*kForms[rng_.below(kForms.size())])();
   }
 
@@ -63,13 +64,28 @@ class LookupGenerator {
     return head + places(std::to_string(n), 0, rows - 1) + left + used("T[I[n],j]") + "\n";
   }
 
+  // Each row begins elsewhere.
+  std::string shifted() {
+    const std::int64_t n = size(), w = size(), most = rng_.between(0, w - 1), rows = size();
+    const std::string row =
+        coin() ? "n % " + std::to_string(rows) : "min(n," + std::to_string(rows - 1) + ")";
+    const std::string head = tensor("T", {rows, w});
+    if (coin(0.4))
+      return head + places(std::to_string(n), -4, w + 1) +
+             fmt::format("Y[n,j:{}] = {}\n", size(),
+                         used(fmt::format("T[{},I[n] + j else 1]", coin() ? row : "I[n]")));
+    return head + places(std::to_string(n), 0, most) +
+           fmt::format("Y[{},{}] = {}\n", coin() ? "n" : "n:" + std::to_string(n),
+                       fmt::format("j:{}", w - most), used(fmt::format("T[{},I[n] + j]", row)));
+  }
+
   std::string resize() {
     const std::int64_t c = size() % 4 + 1, h = size(), w = size(), y = size(), x = size();
     return tensor("X", {c, h, w}) +
            fmt::format("Y[c,y:{0},x:{1}] = {2}\n", y, x,
-                       used(fmt::format("X[c,y*{}/{},{}]", h, y,
-                                        x <= w && coin() ? std::string("x")
-                                                         : fmt::format("x*{}/{}", w, x))));
+                       used(fmt::format(
+                           "X[c,y*{}/{},{}]", h, y,
+                           x <= w && coin() ? std::string("x") : fmt::format("x*{}/{}", w, x))));
   }
 
   // Clamped, mirrored or going round, or with something else outside.
@@ -97,9 +113,9 @@ class LookupGenerator {
     const bool sums = coin();
     const std::string read = fmt::format("X[c,min(y*{0}/{1} + r,{2}),x]", h, o, h - 1);
     const std::string inside = fmt::format("y*{0}/{1} + r < ((y + 1)*{0} + {2})/{1}", h, o, o - 1);
-    return tensor("X", {c, h, w}) +
-           fmt::format("Y[c,y:{},x] = {}(r:{}) select({},{},{})\n", o, sums ? "sum" : "max", taps,
-                       inside, read, sums || !real_ ? "0" : "-inf");
+    return tensor("X", {c, h, w}) + fmt::format("Y[c,y:{},x] = {}(r:{}) select({},{},{})\n", o,
+                                                sums ? "sum" : "max", taps, inside, read,
+                                                sums || !real_ ? "0" : "-inf");
   }
 
   std::string regrouped() {
@@ -123,9 +139,8 @@ class LookupGenerator {
     const std::int64_t n = size(), rows = size(), m = size();
     const std::string made = coin() ? "P[i,j] = A[i,j] * 2 + B[j]\n"
                                     : fmt::format("P[i,j:{}] = sum(k) A[i,k] * B[k]\n", m);
-    return tensor("A", {rows, m}) + tensor("B", {m}) +
-           places(std::to_string(n), 0, rows - 1) + made +
-           fmt::format("Y[n:{},j] = ", n) +
+    return tensor("A", {rows, m}) + tensor("B", {m}) + places(std::to_string(n), 0, rows - 1) +
+           made + fmt::format("Y[n:{},j] = ", n) +
            used(rows >= n && coin(0.3) ? "P[I[n],j] + P[n,j]" : "P[I[n],j]") + "\n";
   }
 

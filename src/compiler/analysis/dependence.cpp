@@ -23,9 +23,8 @@ bool reads(const ir::Block& block, BufferId buffer) {
 }
 
 bool is_looked_up(const Nest& nest, BufferId buffer, LoopId loop) {
-  return std::ranges::any_of(nest.blocks_in(loop), [&](BlockId id) {
-    return ir::looks_up(nest.blocks[id].body, buffer);
-  });
+  return std::ranges::any_of(
+      nest.blocks_in(loop), [&](BlockId id) { return ir::looks_up(nest.blocks[id].body, buffer); });
 }
 
 std::vector<BlockId> readers_of(const Nest& nest, BufferId buffer, LoopId loop) {

@@ -45,8 +45,9 @@ Value looked_up(std::span<const Value> index, std::span<const std::int64_t> shap
     const Value other = read(at);
     const double apart = std::abs(other.value - out.value) + other.bound;
     const bool same = other.value == out.value && other.bound == 0;
-    if (!same) out.bound = std::isnan(apart) ? std::numeric_limits<double>::infinity()
-                                             : std::max(out.bound, apart);
+    if (!same)
+      out.bound =
+          std::isnan(apart) ? std::numeric_limits<double>::infinity() : std::max(out.bound, apart);
     std::size_t d = at.size();
     while (d > 0 && ++at[d - 1] > spans[d - 1].high) at[d - 1] = spans[d - 1].low, --d;
     if (d == 0) return out;

@@ -19,12 +19,30 @@ namespace lathe::ops {
 
 // A new operator needs its file, and its line here.
 std::vector<Operator> operators() {
-  return {matmul(),           dense(),       batch_matmul(), einsum(),
-          conv1d(),           conv2d(),      conv3d(),       conv_transpose1d(),
-          conv_transpose2d(), max_pool2d(),  avg_pool2d(),   global_avg_pool(),
-          softmax(),          log_softmax(), logsumexp(),    layer_norm(),
-          rms_norm(),         batch_norm(),  group_norm(),   attention(),
-          reduce(),           transpose(),   map(),          adaptive_avg_pool2d(),
+  return {matmul(),
+          dense(),
+          batch_matmul(),
+          einsum(),
+          conv1d(),
+          conv2d(),
+          conv3d(),
+          conv_transpose1d(),
+          conv_transpose2d(),
+          max_pool2d(),
+          avg_pool2d(),
+          global_avg_pool(),
+          softmax(),
+          log_softmax(),
+          logsumexp(),
+          layer_norm(),
+          rms_norm(),
+          batch_norm(),
+          group_norm(),
+          attention(),
+          reduce(),
+          transpose(),
+          map(),
+          adaptive_avg_pool2d(),
           adaptive_max_pool2d()};
 }
 

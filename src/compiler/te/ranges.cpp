@@ -20,12 +20,12 @@ IndexRange ElementRanges::of_tensor(int tensor) {
 }
 
 IndexRange ElementRanges::of(const ir::Expr& e, std::span<const Iterator> iters) {
-  return ir::range_of(
-      e, {.of_iter =
-              [&](int iter) {
-                return IndexRange{0, iters[static_cast<std::size_t>(iter)].extent - 1};
-              },
-          .of_tensor = [this](int tensor, Dtype) { return of_tensor(tensor); }});
+  return ir::range_of(e, {.of_iter =
+                              [&](int iter) {
+                                return IndexRange{0,
+                                                  iters[static_cast<std::size_t>(iter)].extent - 1};
+                              },
+                          .of_tensor = [this](int tensor, Dtype) { return of_tensor(tensor); }});
 }
 
 IndexRange ElementRanges::found(const Tensor& tensor, int id) {
@@ -49,8 +49,8 @@ IndexRange ElementRanges::of_stage(const Stage& stage) {
   double terms = 1;
   for (const Iterator& iter : stage.iters)
     if (iter.kind == IterKind::kReduce) terms *= static_cast<double>(iter.extent);
-  const double size = std::max(std::abs(static_cast<double>(body.low)),
-                               std::abs(static_cast<double>(body.high)));
+  const double size =
+      std::max(std::abs(static_cast<double>(body.low)), std::abs(static_cast<double>(body.high)));
   // No partial sum wraps.
   if (terms * size > 0x1p52 || terms * size > static_cast<double>(all.high)) return all;
   const auto count = static_cast<std::int64_t>(terms);

@@ -97,9 +97,8 @@ class Resolver {
   Result<MaybeAffine> affine(const ExprSyntax& e) {
     MaybeAffine out = LATHE_TRY(affine_of(e));
     const auto too_large = [](std::int64_t v) { return v > kMaxElements || v < -kMaxElements; };
-    if (out && (too_large(out->offset) || std::ranges::any_of(out->terms, [&](const auto& t) {
-                  return too_large(t.coef);
-                })))
+    if (out && (too_large(out->offset) ||
+                std::ranges::any_of(out->terms, [&](const auto& t) { return too_large(t.coef); })))
       return error_at(e.place, "a number in this index is beyond 2^40");
     return out;
   }

@@ -57,8 +57,7 @@ TEST(Expression, IndicesThatBreakTheirPromiseStayInside) {
   for (const char* stage : {"Y[n,j] = T[I[n],j]", "Y[j,n] = T[I[n],j]", "Y[n] = T[I[n],J[n]]",
                             "Y[n,j:7] = T[I[n],j + J[n]]", "Y[j:7] = sum(n) T[I[n],j + J[n]]",
                             "Y[n,j:7] = T[4 - I[n],2*J[n] + j/2]", "Y[n] = T[I[n],J[n] else 3]"}) {
-    const auto workload = te::parse_workload(declared + stage +
-                                             "\nZ[n] = I[n] + i32(J[n])");
+    const auto workload = te::parse_workload(declared + stage + "\nZ[n] = I[n] + i32(J[n])");
     ASSERT_TRUE(workload.has_value()) << workload.error().text();
     for (const Target& target : testing::runnable_targets()) {
       Rng rng(1);

@@ -72,8 +72,8 @@ TEST(TeEval, IndicesAreReadFromTensors) {
 TEST(TeEval, RoundedIndicesAreInDoubt) {
   const te::Workload workload =
       parsed("A: f32[4]; F: f32[2]; Y[n] = A[min(max(i32(F[n] * 3),0),3)]");
-  const auto out = evaluate(workload, {{Dtype::kF32, {4}, {1, 2, 8, 4}, {}},
-                                       {Dtype::kF32, {2}, {2.0 / 3, 0.5}, {}}});
+  const auto out = evaluate(
+      workload, {{Dtype::kF32, {4}, {1, 2, 8, 4}, {}}, {Dtype::kF32, {2}, {2.0 / 3, 0.5}, {}}});
   ASSERT_TRUE(out.has_value()) << out.error().text();
   EXPECT_GE(out->front().bounds[0], 6);
   EXPECT_EQ(out->front().bounds[1], 0);

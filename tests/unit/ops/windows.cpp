@@ -239,9 +239,11 @@ TEST(AvgPool2d, PaddingCountsOrDoesNot) {
 }
 
 TEST(AdaptivePool2d, WindowsCoverTheImageEvenly) {
-  const std::vector<std::pair<Index, Index>> cases = {
-      {{1, 1, 1, 1}, {1, 1}}, {{2, 3, 7, 5}, {3, 2}}, {{1, 2, 6, 8}, {3, 4}}, {{1, 2, 5, 3}, {7, 4}},
-      {{1, 1, 13, 11}, {6, 5}}};
+  const std::vector<std::pair<Index, Index>> cases = {{{1, 1, 1, 1}, {1, 1}},
+                                                      {{2, 3, 7, 5}, {3, 2}},
+                                                      {{1, 2, 6, 8}, {3, 4}},
+                                                      {{1, 2, 5, 3}, {7, 4}},
+                                                      {{1, 1, 13, 11}, {6, 5}}};
   for (const auto& [input, output] : cases)
     for (const char* dtype : {"f32", "f64", "bf16"})
       for (const bool mean : {true, false}) {

@@ -60,8 +60,7 @@ TEST(Builder, IndicesThatAreNotAffine) {
   Builder b;
   const Input X = b.input("X", {5, 8}), I = b.input("I", {3}, Dtype::kI32);
   const Iter n("n"), y("y", 7), x("x", 9);
-  b.stage("Y", {n, x},
-          X(max(min(I(n), 4), 0), Index(x) % 8) + X.padded(1, {I(n), Index(x) - 1}));
+  b.stage("Y", {n, x}, X(max(min(I(n), 4), 0), Index(x) % 8) + X.padded(1, {I(n), Index(x) - 1}));
   b.stage("Z", {y}, X(Index(y) * 5 / 7, min(Value(y), 7)));
   expect_same(b,
               "X: f32[5,8]; I: i32[3]\n"

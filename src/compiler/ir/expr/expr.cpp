@@ -171,9 +171,8 @@ bool equal(const Expr& a, const Expr& b) {
       const auto& o = std::get<Lookup>(other.value);
       return n.tensor == o.tensor && n.pad.has_value() == o.pad.has_value() &&
              (!n.pad || same(*n.pad, *o.pad)) &&
-             std::ranges::equal(n.index, o.index, [](const Expr& x, const Expr& y) {
-               return ir::equal(x, y);
-             });
+             std::ranges::equal(n.index, o.index,
+                                [](const Expr& x, const Expr& y) { return ir::equal(x, y); });
     }
     bool operator()(const Unary& n) const {
       const auto& o = std::get<Unary>(other.value);

@@ -110,8 +110,7 @@ Expr value_of(const Affine& a) {
   for (const AffineTerm& t : a.terms) {
     Expr term = iter_value(t.iter);
     if (t.coef != 1)
-      term =
-          binary(BinaryOp::kMul, term, constant(static_cast<double>(t.coef), Dtype::kI64));
+      term = binary(BinaryOp::kMul, term, constant(static_cast<double>(t.coef), Dtype::kI64));
     sum = sum_of(sum, term);
   }
   if (a.offset != 0 || !sum)
@@ -138,8 +137,7 @@ std::optional<Expr> with_iterators(const Expr& e, const std::vector<Expr>& value
     for (const AffineTerm& t : row.terms) {
       Expr term = values.at(static_cast<std::size_t>(t.iter));
       if (t.coef != 1)
-        term = binary(BinaryOp::kMul, term,
-                      constant(static_cast<double>(t.coef), Dtype::kI64));
+        term = binary(BinaryOp::kMul, term, constant(static_cast<double>(t.coef), Dtype::kI64));
       sum = sum_of(sum, term);
     }
     if (row.offset != 0 || !sum)

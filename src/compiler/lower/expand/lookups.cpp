@@ -4,6 +4,8 @@
 // Whatever numbers index tensors hold, no load leaves its buffer: what is not known to lie inside
 // from loops and tables alone is brought inside.
 #include <algorithm>
+#include <limits>
+#include <span>
 
 #include "compiler/lower/expand/block_emitter.h"
 #include "compiler/lower/expand/lanes.h"
@@ -120,8 +122,12 @@ flat::Expr BlockEmitter::lookup_element(const Instance& at, const ir::Lookup& lo
     inside = both(inside, test);
     // Lanes that lie side by side are masked where they leave the tensor; others read what they
     // may and forget it.
-    if (test && consecutive && &row == &rows.back()) mask = both(mask, test);
-    else keep_inside(at, row);
+    if (test && consecutive && &row == &rows.back()) {
+      mask = both(mask, test);
+      continue;
+    }
+    if (test) join_row(at, row);  // the sum is inside or not, whatever its parts are
+    keep_inside(at, row);
   }
   std::vector<ir::Affine> index;
   std::vector<flat::Expr> rests;

@@ -25,8 +25,7 @@ std::vector<BlockId> Planner::readers_of(BufferId id) const {
   for (BlockId b = 0; b < static_cast<BlockId>(plan_.blocks.size()); ++b) {
     if (nest_.blocks[b].dead) continue;
     const auto reads = ir::tensors_of(nest_.blocks[b].body);
-    if (std::ranges::find(reads, id) != reads.end())
-      out.push_back(b);
+    if (std::ranges::find(reads, id) != reads.end()) out.push_back(b);
   }
   return out;
 }

@@ -225,8 +225,8 @@ bool Emitter::copies_own_work(LoopId loop) const {
     const auto reads = ir::tensors_of(nest_.blocks[id].body);
     return nest_.buffers[nest_.blocks[id].writes].stages > 1 &&
            std::ranges::any_of(reads, [&](BufferId read) {
-             return std::ranges::any_of(
-                 blocks, [&](BlockId w) { return nest_.blocks[w].writes == read; });
+             return std::ranges::any_of(blocks,
+                                        [&](BlockId w) { return nest_.blocks[w].writes == read; });
            });
   });
 }

@@ -116,8 +116,7 @@ bool needs(const ir::Nest& nest, ir::BlockId id, const std::set<ir::BufferId>& b
     for (const ir::BufferId read : ir::tensors_of(block.body)) {
       if (buffers.contains(read)) return true;
       if (!seen.insert(read).second) continue;
-      for (const ir::BlockId writer : analysis::writers_of(nest, read))
-        open.push_back(writer);
+      for (const ir::BlockId writer : analysis::writers_of(nest, read)) open.push_back(writer);
     }
   }
   return false;

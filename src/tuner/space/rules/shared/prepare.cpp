@@ -74,9 +74,8 @@ te::Tensor tensor_of(const ir::Nest& nest, ir::BufferId id, const te::Workload& 
 
 // What rules see of an element that is read at a computed place (is_anywhere).
 ir::Expr read_anywhere(const ir::Nest& nest, const ir::Lookup& lookup, Dtype dtype) {
-  return ir::read(lookup.tensor,
-                  std::vector<ir::Affine>(nest.buffers[lookup.tensor].shape.size()), dtype,
-                  std::numeric_limits<double>::quiet_NaN());
+  return ir::read(lookup.tensor, std::vector<ir::Affine>(nest.buffers[lookup.tensor].shape.size()),
+                  dtype, std::numeric_limits<double>::quiet_NaN());
 }
 
 te::Stage stage_of(const ir::Nest& nest, ir::BlockId id, const std::set<std::string>& outer) {
