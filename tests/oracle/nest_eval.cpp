@@ -62,9 +62,9 @@ class Planner {
     while (!open.empty()) {
       const ir::Block& next = nest_.blocks[static_cast<std::size_t>(open.back())];
       open.pop_back();
-      for (const ir::Read* read : ir::reads_of(next.body))
+      for (const int read : ir::tensors_of(next.body))
         for (std::size_t b = 0; b < nest_.blocks.size(); ++b)
-          if (!nest_.blocks[b].dead && nest_.blocks[b].writes == read->tensor &&
+          if (!nest_.blocks[b].dead && nest_.blocks[b].writes == read &&
               out.insert(static_cast<ir::BlockId>(b)).second)
             open.push_back(static_cast<ir::BlockId>(b));
     }
@@ -139,6 +139,24 @@ class NestRun final : public Environment {
   Value read(const ir::Read& read, Dtype) override {
     const std::int64_t offset = offset_of(read.tensor, read.index, read.pad.has_value());
     return exact(offset < 0 ? *read.pad : load(read.tensor, static_cast<std::size_t>(offset)));
+  }
+  Value element(int tensor, std::span<const std::int64_t> at,
+                const std::optional<double>& pad) override {
+    const auto shape = shape_of(tensor);
+    std::vector<ir::Affine> index;
+    for (std::size_t d = 0; d < at.size(); ++d) {
+      if (pad && (at[d] < 0 || at[d] >= shape[d])) return exact(*pad);
+      index.push_back(ir::Affine::constant(at[d]));
+    }
+    const std::int64_t offset = offset_of(tensor, index, false);
+    return exact(load(tensor, static_cast<std::size_t>(offset)));
+  }
+  // Of the tensor, not of what is stored.
+  std::span<const std::int64_t> shape_of(int tensor) override {
+    shape_.clear();
+    for (const ir::SizeId size : nest_.buffers[static_cast<std::size_t>(tensor)].shape)
+      shape_.push_back(sizes_[size]);
+    return shape_;
   }
   std::int64_t iter(int iter) override { return position_[static_cast<std::size_t>(iter)]; }
 
@@ -366,7 +384,7 @@ class NestRun final : public Environment {
 
   const ir::SizedNest& sizes_;
   const ir::Nest& nest_;
-  std::vector<std::int64_t> loop_value_, position_;
+  std::vector<std::int64_t> loop_value_, position_, shape_;
   std::vector<Storage> buffers_;
   std::vector<BlockPlan> plans_;
   const ir::Block* block_ = nullptr;  // the block that runs

@@ -64,6 +64,23 @@ class StageRun final : public Environment {
     }
     return storage.elements[static_cast<std::size_t>(offset)];
   }
+  Value element(int tensor, std::span<const std::int64_t> at,
+                const std::optional<double>& pad) override {
+    const StoredTensor& storage = tensors_[static_cast<std::size_t>(tensor)];
+    std::int64_t offset = 0;
+    for (std::size_t d = 0; d < at.size(); ++d) {
+      const std::int64_t size = storage.tensor->shape[d];
+      if (at[d] < 0 || at[d] >= size) {
+        LATHE_CHECK(pad.has_value(), "{} is read outside", storage.tensor->name);
+        return {*pad, 0, *pad == 0};
+      }
+      offset = offset * size + at[d];
+    }
+    return storage.elements[static_cast<std::size_t>(offset)];
+  }
+  std::span<const std::int64_t> shape_of(int tensor) override {
+    return tensors_[static_cast<std::size_t>(tensor)].tensor->shape;
+  }
   std::int64_t iter(int iter) override { return position_[static_cast<std::size_t>(iter)]; }
 
  private:
@@ -171,7 +188,13 @@ Tensor random_input(const te::Tensor& tensor, Rng& rng) {
   Tensor out{tensor.dtype, tensor.shape, {}, {}};
   const auto count = static_cast<std::size_t>(count_of(tensor.shape));
   out.values.reserve(count);
-  for (std::size_t i = 0; i < count; ++i) out.values.push_back(random_value(tensor.dtype, rng));
+  // Places in other tensors keep what they promise.
+  const bool within = tensor.range.has_value() && !is_float(tensor.dtype);
+  for (std::size_t i = 0; i < count; ++i)
+    out.values.push_back(
+        within ? static_cast<double>(rng.between(static_cast<std::int64_t>(tensor.range->low),
+                                                 static_cast<std::int64_t>(tensor.range->high)))
+               : random_value(tensor.dtype, rng));
   return out;
 }
 

@@ -4,6 +4,7 @@
 #include <string>
 
 #include "compiler/te/parse.h"
+#include "support/lookup_workload.h"
 #include "support/staged_workload.h"
 
 namespace lathe {
@@ -23,6 +24,7 @@ class Generator {
       if (coin(0.08)) return masks();
       if (coin(0.08)) return quantized();
     }
+    if (coin(0.15)) return lookup_text(rng_, type_);
     using Form = std::string (Generator::*)();
     static constexpr std::array<Form, 15> kForms = {
         &Generator::scan,         &Generator::scan,
@@ -369,7 +371,7 @@ void promise_something(te::Workload& workload, Rng& rng) {
   if (rng.chance(0.2)) workload.contract.numerics = kLevels[rng.below(3)];
   for (const int input : workload.inputs()) {
     te::Tensor& tensor = workload.tensors[static_cast<std::size_t>(input)];
-    if (tensor.dtype == Dtype::kBool || !rng.chance(0.05)) continue;
+    if (tensor.dtype == Dtype::kBool || tensor.range || !rng.chance(0.05)) continue;
     const auto low = static_cast<double>(rng.below(4));
     tensor.range = te::InputRange{low, low + static_cast<double>(rng.below(3))};
   }

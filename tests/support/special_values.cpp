@@ -49,9 +49,12 @@ double special(Dtype dtype, Rng& rng, bool with_infinities) {
 std::vector<interp::Tensor> special_inputs(const te::Workload& workload, Rng& rng,
                                            bool with_infinities) {
   std::vector<interp::Tensor> inputs = interp::random_inputs(workload, rng);
-  for (interp::Tensor& tensor : inputs)
-    for (double& value : tensor.values)
-      if (rng.chance(0.2)) value = special(tensor.dtype, rng, with_infinities);
+  for (std::size_t i = 0; i < inputs.size(); ++i) {
+    const te::Tensor& tensor = workload.tensors[static_cast<std::size_t>(workload.inputs()[i])];
+    if (tensor.range && !is_float(tensor.dtype)) continue;  // places in other tensors
+    for (double& value : inputs[i].values)
+      if (rng.chance(0.2)) value = special(inputs[i].dtype, rng, with_infinities);
+  }
   return inputs;
 }
 

@@ -154,7 +154,8 @@ class Rewriter {
 
   bool is_worth_keeping(const ir::Block& from, const Expr& e) const {
     const double operations = algebra::operations_of(e);
-    if (operations < kDear || !is_computed_anew(from, e)) return false;
+    // Integers are places, mostly, which whatever reads there computes best.
+    if (!is_float(e->dtype) || operations < kDear || !is_computed_anew(from, e)) return false;
     const double points = points_of(nest_, from),
                  values = schedule::elements_of(schedule::value_axes(nest_, from, e));
     return points >= kFewestUses * values &&

@@ -305,6 +305,11 @@ Span united(Sizes& sizes, const Span& a, const Span& b, const Span& whole) {
 
 Box box_read(Nest& nest, ir::BufferId buffer, LoopId loop, std::span<const LoopId> relaxed) {
   Box box, whole;
+  if (is_looked_up(nest, buffer, loop)) {
+    for (const SizeId size : nest.buffers[buffer].shape)
+      box.push_back({{}, nest.sizes.constant(0), size, true});
+    return box;
+  }
   for (const bool final : {false, true}) {
     for (const BlockId block : nest.blocks_in(loop)) {
       for (const ir::Read* read : ir::reads_of(nest.blocks[block].body)) {

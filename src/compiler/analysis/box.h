@@ -43,7 +43,8 @@ bool same_start(const Span& a, const Span& b);
 Span united(ir::Sizes& sizes, const Span& a, const Span& b, const Span& whole);
 
 // The box of all that blocks inside `loop` read of `buffer`. A dimension without a common start
-// spans the whole tensor. Empty if there is no such read.
+// spans the whole tensor; all do where one reads at computed places. Empty if there is no such
+// read.
 Box box_read(ir::Nest& nest, ir::BufferId buffer, ir::LoopId loop,
              std::span<const ir::LoopId> relaxed = {});
 

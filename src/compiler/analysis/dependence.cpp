@@ -20,8 +20,13 @@ bool is_strictly_inside(const Nest& nest, LoopId inner, LoopId outer) {
 }
 
 bool reads(const ir::Block& block, BufferId buffer) {
-  return std::ranges::any_of(ir::reads_of(block.body),
-                             [&](const ir::Read* r) { return r->tensor == buffer; });
+  const std::vector<int> read = ir::tensors_of(block.body);
+  return std::ranges::find(read, buffer) != read.end();
+}
+
+bool is_looked_up(const Nest& nest, BufferId buffer, LoopId loop) {
+  return std::ranges::any_of(
+      nest.blocks_in(loop), [&](BlockId id) { return ir::looks_up(nest.blocks[id].body, buffer); });
 }
 
 std::vector<BlockId> readers_of(const Nest& nest, BufferId buffer, LoopId loop) {
@@ -73,8 +78,8 @@ bool needs_sum_over(const Nest& nest, BlockId block, LoopId loop) {
   while (!open.empty()) {
     const BlockId next = open.back();
     open.pop_back();
-    for (const ir::Read* read : ir::reads_of(nest.blocks[next].body)) {
-      for (const BlockId source : writers_of(nest, read->tensor, loop)) {
+    for (const BufferId read : ir::tensors_of(nest.blocks[next].body)) {
+      for (const BlockId source : writers_of(nest, read, loop)) {
         if (std::ranges::find(seen, source) != seen.end()) continue;
         if (nest.is_reduction_loop(source, loop)) return !nest.is_write_back(block);
         seen.push_back(source);

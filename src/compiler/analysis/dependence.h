@@ -12,6 +12,8 @@ namespace lathe::analysis {
 bool is_strictly_inside(const ir::Nest& nest, ir::LoopId inner, ir::LoopId outer);
 
 bool reads(const ir::Block& block, ir::BufferId buffer);
+// True if a block inside `loop` reads it at computed places (ir::Lookup): any element, perhaps.
+bool is_looked_up(const ir::Nest& nest, ir::BufferId buffer, ir::LoopId loop = ir::kRoot);
 // Both list blocks inside `loop`, in tree order.
 std::vector<ir::BlockId> readers_of(const ir::Nest& nest, ir::BufferId buffer,
                                     ir::LoopId loop = ir::kRoot);

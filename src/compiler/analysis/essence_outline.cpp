@@ -36,6 +36,11 @@ void add(const ir::Expr& e, Hasher& hasher) {
       hasher.add(n.pad ? std::bit_cast<std::uint64_t>(*n.pad) : ~std::uint64_t{0});
       for (const ir::Affine& row : n.index) add(row, hasher);
     }
+    void operator()(const ir::Lookup& n) const {
+      hasher.add(static_cast<std::uint64_t>(n.tensor));
+      hasher.add(n.pad ? std::bit_cast<std::uint64_t>(*n.pad) : ~std::uint64_t{0});
+      for (const ir::Expr& index : n.index) add(index, hasher);
+    }
     void operator()(const ir::Unary& n) const {
       hasher.add(static_cast<std::uint64_t>(n.op));
       add(n.x, hasher);

@@ -101,6 +101,8 @@ FootprintPlan::FootprintPlan(const ir::Nest& nest, ir::BlockId block) : block_(b
   domain_ = domain_of(b);
   if (b.writes >= 0) add_slot(nest, b.writes, b.index);
   for (const ir::Read* read : ir::reads_of(b.body)) add_slot(nest, read->tensor, read->index);
+  for (const ir::Lookup* lookup : ir::lookups_of(b.body))
+    add_slot(nest, lookup->tensor, ir::rough_rows(*lookup));
   add_moves(nest);
 }
 

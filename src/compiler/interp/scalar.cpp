@@ -265,6 +265,13 @@ struct Evaluator {
     return exact(static_cast<double>(environment.iter(n.iter)));
   }
   Value operator()(const ir::Read& n) const { return environment.read(n, dtype); }
+  Value operator()(const ir::Lookup& n) const {
+    std::vector<Value> index;
+    for (const ir::Expr& row : n.index) index.push_back(eval(row));
+    return looked_up(
+        index, environment.shape_of(n.tensor), n.pad.has_value(),
+        [&](std::span<const std::int64_t> at) { return environment.element(n.tensor, at, n.pad); });
+  }
   Value operator()(const ir::InRange& n) const {
     const bool inside = std::ranges::all_of(n.rows, [&](const ir::InRange::Row& row) {
       const std::int64_t index = environment.at(row.index);

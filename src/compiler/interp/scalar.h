@@ -7,6 +7,9 @@
 // becomes 0. A cast to bool asks whether the value is not 0. min and max are NaN if an operand is.
 #pragma once
 
+#include <functional>
+#include <span>
+
 #include "compiler/ir/expr/expr.h"
 
 namespace lathe::interp {
@@ -44,12 +47,23 @@ double largest_of(Dtype dtype);
 struct Environment {
   virtual ~Environment() = default;
   virtual Value read(const ir::Read& read, Dtype dtype) = 0;
+  // An element of a tensor; `pad` where the index is outside, which it is only where there is one.
+  virtual Value element(int tensor, std::span<const std::int64_t> index,
+                        const std::optional<double>& pad) = 0;
+  virtual std::span<const std::int64_t> shape_of(int tensor) = 0;
   virtual std::int64_t iter(int iter) = 0;
 
   std::int64_t at(const ir::Affine& index);
 };
 
 Value evaluate(const ir::Expr& e, Environment& environment);
+
+// What a Lookup reads, where roundings may decide its indices: the element at the indices' values,
+// with a bound that covers the others that they may be. `read` gives an element at one place, and
+// `shape` is the tensor's; indices beyond it count as just beyond. Nothing is known where too many
+// elements may be meant.
+Value looked_up(std::span<const Value> index, std::span<const std::int64_t> shape, bool padded,
+                const std::function<Value(std::span<const std::int64_t>)>& read);
 
 // The operations themselves; `dtype` is that of the operands.
 Value apply(ir::UnaryOp op, const Value& x, Dtype dtype);

@@ -222,6 +222,41 @@ Elements::Lanes Elements::evaluate(const ir::Read& read, const Points& points) {
   return out;
 }
 
+Elements::Lanes Elements::evaluate(const ir::Lookup& lookup, const Points& points) {
+  std::vector<Lanes> rows;
+  for (const ir::Expr& index : lookup.index) rows.push_back(evaluate(index, points));
+  const auto& shape = workload_.tensors[static_cast<std::size_t>(lookup.tensor)].shape;
+  const auto offset_of = [&](std::span<const std::int64_t> at) -> std::optional<std::int64_t> {
+    std::int64_t offset = 0;
+    for (std::size_t d = 0; d < shape.size(); ++d) {
+      if (at[d] < 0 || at[d] >= shape[d]) return std::nullopt;
+      offset = offset * shape[d] + at[d];
+    }
+    return offset;
+  };
+  const Value outside{lookup.pad.value_or(0), 0, lookup.pad == 0};
+  Lanes out(points.lanes, outside);
+  std::vector<std::int64_t> offsets;
+  std::vector<std::size_t> certain;
+  std::vector<Value> index(rows.size());
+  for (std::size_t l = 0; l < points.lanes; ++l) {
+    bool exact = true;
+    for (std::size_t d = 0; d < rows.size(); ++d)
+      index[d] = rows[d][l], exact = exact && index[d].bound == 0;
+    out[l] = looked_up(index, shape, lookup.pad.has_value(), [&](auto at) -> Value {
+      const auto offset = offset_of(at);
+      if (!offset) return outside;
+      if (!exact) return read(lookup.tensor, {*offset}).front();
+      offsets.push_back(*offset);
+      certain.push_back(l);
+      return {};
+    });
+  }
+  const Lanes values = offsets.empty() ? Lanes{} : read(lookup.tensor, offsets);
+  for (std::size_t i = 0; i < values.size(); ++i) out[certain[i]] = values[i];
+  return out;
+}
+
 Elements::Lanes Elements::evaluate(const ir::Select& select, const Points& points) {
   const Lanes condition = evaluate(select.condition, points);
   const auto wanted = [&](bool which) {
@@ -249,6 +284,7 @@ Elements::Lanes Elements::evaluate(const ir::Expr& e, const Points& points) {
                      [&](std::size_t l) { return exact(static_cast<double>(position[l])); });
     }
     Lanes operator()(const ir::Read& n) const { return self.evaluate(n, points); }
+    Lanes operator()(const ir::Lookup& n) const { return self.evaluate(n, points); }
     Lanes operator()(const ir::Select& n) const { return self.evaluate(n, points); }
     Lanes operator()(const ir::Unary& n) const {
       Lanes x = self.evaluate(n.x, points);

@@ -42,6 +42,7 @@ class Elements {
   Value reduced(const te::Stage& stage, std::int64_t offset);
   Lanes evaluate(const ir::Expr& e, const Points& points);
   Lanes evaluate(const ir::Read& read, const Points& points);
+  Lanes evaluate(const ir::Lookup& lookup, const Points& points);
   Lanes evaluate(const ir::Select& select, const Points& points);
   const Address& address(const ir::Read& read, std::size_t iterators);
   void count(std::size_t terms);

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/known_names.h"
+#include "compiler/ops/adaptive_pool.h"
 #include "compiler/ops/attention.h"
 #include "compiler/ops/cells.h"
 #include "compiler/ops/conv.h"
@@ -39,6 +40,8 @@ std::vector<Operator> operators() {
           avg_pool1d(),
           avg_pool2d(),
           avg_pool3d(),
+          adaptive_avg_pool2d(),
+          adaptive_max_pool2d(),
           global_avg_pool(),
           softmax(),
           log_softmax(),

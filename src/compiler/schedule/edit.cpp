@@ -177,6 +177,7 @@ StepResult<BlockId> reader_of_copy(const Nest& nest, BufferId buffer, const std:
   const ir::Block& block = nest.blocks[id];
   const std::string& name = nest.buffers[buffer].name;
   if (!analysis::reads(block, buffer)) return refuse(Refusal::kNotUsedThere, name);
+  if (ir::looks_up(block.body, buffer)) return refuse(Refusal::kNotElementwise, name);
   if (is_tensorized(nest, block.parent)) return refuse(Refusal::kAlreadyBound, reader);
   if (nest.buffers[block.writes].cache_of == buffer) return refuse(Refusal::kNotAsWritten, reader);
   const int before = analysis::child_with(nest, ir::kRoot, id);

@@ -74,6 +74,11 @@ Expr replaced(const Expr& e, const Expr& what, const Expr& by) {
     Expr operator()(const ir::IterValue&) const { return e; }
     Expr operator()(const ir::Read&) const { return e; }
     Expr operator()(const ir::InRange&) const { return e; }
+    Expr operator()(const ir::Lookup& n) const {
+      std::vector<Expr> index;
+      for (const Expr& row : n.index) index.push_back(in(row));
+      return ir::lookup(n.tensor, std::move(index), e->dtype, n.pad);
+    }
     Expr operator()(const ir::Unary& n) const { return ir::unary(n.op, in(n.x)); }
     Expr operator()(const ir::Binary& n) const { return ir::binary(n.op, in(n.a), in(n.b)); }
     Expr operator()(const ir::Select& n) const {

@@ -181,8 +181,8 @@ void mark_constants(ir::Nest& nest) {
       const ir::Block& block = nest.blocks[id];
       return nest.buffers[block.writes].scope != ir::Scope::kOutput &&
              written_only_in(block.writes, item) &&
-             std::ranges::all_of(ir::reads_of(block.body), [&](const ir::Read* read) {
-               return nest.buffers[read->tensor].constant || written_only_in(read->tensor, item);
+             std::ranges::all_of(ir::tensors_of(block.body), [&](ir::BufferId read) {
+               return nest.buffers[read].constant || written_only_in(read, item);
              });
     });
     for (const ir::BlockId id : items[item])

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <set>
+#include <utility>
 
 #include "compiler/te/narrowing.h"
 #include "compiler/te/scan.h"
@@ -140,13 +141,41 @@ class StageBuilder {
 
   Result<Expr> visit(const ReadSyntax& n, Place place, std::optional<Dtype>, bool widen) {
     const int t = n.own ? output_.tensor : workload_.find(n.tensor);
-    const Tensor& tensor = workload_.tensors[static_cast<std::size_t>(t)];
-    ir::Read read{t, n.affine, n.pad};
-    if (n.own) LATHE_TRY_STATUS(at(place, check_own_read(n.tensor, read, all_)));
-    if (read.pad) read.pad = LATHE_TRY(at(place, number_as(*read.pad, tensor.dtype)));
-    LATHE_TRY_STATUS(at(place, check_read(tensor, read, all_)));
-    Expr out = ir::read(t, std::move(read.index), tensor.dtype, read.pad);
-    return widen ? ir::cast(std::move(out), accumulator_of(tensor.dtype)) : out;
+    const Dtype dtype = workload_.tensors[static_cast<std::size_t>(t)].dtype;
+    std::optional<double> pad = n.pad;
+    if (pad) pad = LATHE_TRY(at(place, number_as(*pad, dtype)));
+    std::vector<Expr> index;
+    for (std::size_t d = 0; d < n.index.size(); ++d)
+      index.push_back(n.affine[d] ? ir::value_of(*n.affine[d]) : LATHE_TRY(index_of(*n.index[d])));
+    Expr out = ir::lookup(t, std::move(index), dtype, pad);
+    if (n.own)
+      LATHE_TRY_STATUS(at(place, check_own_read(n.tensor, std::get<ir::Read>(out->value), all_)));
+    LATHE_TRY_STATUS(at(place, check_access(workload_, out, all_)));
+    if (indexing_) return as_index(std::move(out));
+    return widen ? ir::cast(std::move(out), accumulator_of(dtype)) : out;
+  }
+
+  // An index that is not affine: integers of all types are i64 in it.
+  Result<Expr> index_of(const ExprSyntax& e) {
+    const bool outside = std::exchange(indexing_, true);
+    auto typed = type(e, Dtype::kI64, false);
+    indexing_ = outside;
+    const Expr index = as_index(LATHE_TRY(std::move(typed)));
+    if (index->dtype == Dtype::kI64) return index;
+    return at<Expr>(e.place, fail(ErrorKind::kInvalidArgument,
+                                  "an index is a whole number, and this one is {}; cast it, for "
+                                  "example i64(...)",
+                                  name_of(index->dtype)));
+  }
+  static Expr as_index(Expr e) {
+    return is_float(e->dtype) || e->dtype == Dtype::kBool ? e : ir::cast(std::move(e), Dtype::kI64);
+  }
+  // Types what has its own rules, wherever it stands.
+  Result<Expr> outside_index(const ExprSyntax& e, std::optional<Dtype> expected, bool widen) {
+    const bool before = std::exchange(indexing_, false);
+    auto typed = type(e, expected, widen);
+    indexing_ = before;
+    return typed;
   }
 
   Result<Expr> visit(const UnarySyntax& n, Place place, std::optional<Dtype> expected, bool widen) {
@@ -189,12 +218,14 @@ class StageBuilder {
   Result<Expr> visit(const CastSyntax& n, Place, std::optional<Dtype>, bool) {
     std::optional<Dtype> expected;
     if (is_flexible(*n.x)) expected = n.dtype;
-    return ir::cast(LATHE_TRY(type(*n.x, expected, false)), n.dtype);
+    Expr out = ir::cast(LATHE_TRY(outside_index(*n.x, expected, false)), n.dtype);
+    return indexing_ ? as_index(std::move(out)) : out;
   }
 
   Result<Expr> visit(const ReduceSyntax& n, Place place, std::optional<Dtype> expected, bool) {
     const Expr body = LATHE_TRY(reduction_body(n, place, expected));
-    return ir::cast(LATHE_TRY(split_off(n, accumulated(n, body))), body->dtype);
+    Expr out = ir::cast(LATHE_TRY(split_off(n, accumulated(n, body))), body->dtype);
+    return indexing_ ? as_index(std::move(out)) : out;
   }
 
   // The least or largest of small integers, as the place that argmax finds, is an i32.
@@ -206,7 +237,7 @@ class StageBuilder {
   // Builds the body in the type of the accumulator. A body that is a cast chooses that type.
   Result<Expr> reduction_body(const ReduceSyntax& n, Place place, std::optional<Dtype> expected) {
     if (expected) expected = accumulator_of(*expected);
-    Expr body = LATHE_TRY(type(*n.body, expected, true));
+    Expr body = LATHE_TRY(outside_index(*n.body, expected, true));
     LATHE_TRY_STATUS(at(place, check_reduction(n.op, body->dtype)));
     if (std::holds_alternative<CastSyntax>(n.body->value)) return body;
     const Dtype accumulator = accumulator_of(body->dtype);
@@ -307,6 +338,7 @@ class StageBuilder {
     out.body = ir::rewrite_leaves(body, [&](const Expr& leaf) {
       if (const auto* value = std::get_if<ir::IterValue>(&leaf->value))
         return ir::iter_value(local[static_cast<std::size_t>(value->iter)].terms.at(0).iter);
+      if (std::holds_alternative<ir::Lookup>(leaf->value)) return leaf;
       ir::Read read = std::get<ir::Read>(leaf->value);
       for (ir::Affine& index : read.index) index = ir::substitute(index, local);
       return ir::read(read.tensor, std::move(read.index), leaf->dtype, read.pad);
@@ -320,6 +352,7 @@ class StageBuilder {
   const StageScope& scope_;
   StageOutput output_;
   std::vector<Iterator> all_;
+  bool indexing_ = false;  // what is typed belongs to an index
 };
 
 }  // namespace

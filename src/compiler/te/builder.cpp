@@ -25,6 +25,8 @@ std::string Iter::declared() const {
   return extent_ == 0 ? name_ : fmt::format("{}:{}", name_, extent_);
 }
 
+Index::Index(const Value& value) : text_(value.text()) {}
+
 Index Index::joined(const Index& a, const char* op, const Index& b) {
   Index out(0);
   out.text_ = fmt::format("({}{}{})", a.text_, op, b.text_);

@@ -33,16 +33,21 @@ class Iter {
   std::int64_t extent_;
 };
 
-// An affine index: 2 * y + r - 1.
+class Value;
+
+// An index: 2 * y + r - 1, y * 35 / 6, or any Value of integers, as I(n) and min(Value(i), 7).
 class Index {
  public:
   Index(const Iter& iter) : text_(iter.name()) {}                    // NOLINT: reads like the text
   Index(std::integral auto value) : text_(std::to_string(value)) {}  // NOLINT
+  Index(const Value& value);                                         // NOLINT
   const std::string& text() const { return text_; }
 
   friend Index operator+(const Index& a, const Index& b) { return joined(a, " + ", b); }
   friend Index operator-(const Index& a, const Index& b) { return joined(a, " - ", b); }
   friend Index operator*(const Index& a, const Index& b) { return joined(a, "*", b); }
+  friend Index operator/(const Index& a, const Index& b) { return joined(a, "/", b); }
+  friend Index operator%(const Index& a, const Index& b) { return joined(a, "%", b); }
 
  private:
   static Index joined(const Index& a, const char* op, const Index& b);

@@ -201,6 +201,9 @@ class Composer {
       for (Stage stage : whole_.parts[part].stages) {
         stage.tensor = static_cast<int>(in_whole(part, stage.tensor));
         stage.body = ir::rewrite_leaves(stage.body, [&](const ir::Expr& leaf) {
+          if (const auto* lookup = std::get_if<ir::Lookup>(&leaf->value))
+            return ir::lookup(static_cast<int>(in_whole(part, lookup->tensor)), lookup->index,
+                              leaf->dtype, lookup->pad);
           const auto* read = std::get_if<ir::Read>(&leaf->value);
           if (read == nullptr) return leaf;
           return ir::read(static_cast<int>(in_whole(part, read->tensor)), read->index, leaf->dtype,

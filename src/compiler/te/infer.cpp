@@ -84,7 +84,8 @@ class Inference {
                      read.affine.size(), read.affine.size() == 1 ? "index" : "indices",
                      shape.size());
     for (std::size_t d = 0; d < shape.size(); ++d) {
-      const ir::Affine& index = read.affine[d];
+      if (!read.affine[d]) continue;
+      const ir::Affine& index = *read.affine[d];
       if (index.terms.size() != 1 || index.terms[0].coef != 1 || index.offset != 0) continue;
       const auto id = static_cast<std::size_t>(index.terms[0].iter);
       const Source here{shape[d], source_text(read.tensor, shape, d), place};
@@ -143,7 +144,7 @@ class Inference {
       const auto found = shapes_.find(read->tensor);
       if (found == shapes_.end() || read->pad) continue;
       for (std::size_t d = 0; d < found->second.size(); ++d)
-        visit(read->affine[d], found->second[d], *read, place);
+        if (read->affine[d]) visit(*read->affine[d], found->second[d], *read, place);
     }
   }
 

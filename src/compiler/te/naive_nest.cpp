@@ -88,9 +88,9 @@ void add_stage(const Workload& workload, const Stage& stage, ir::Nest& nest) {
 
   ir::Buffer& written = nest.buffers[static_cast<std::size_t>(stage.tensor)];
   written.constant = written.scope == ir::Scope::kMemory &&
-                     std::ranges::all_of(ir::reads_of(stage.body), [&](const ir::Read* read) {
-                       return is_own_read(stage, *read) ||
-                              nest.buffers[static_cast<std::size_t>(read->tensor)].constant;
+                     std::ranges::all_of(ir::tensors_of(stage.body), [&](int read) {
+                       return read == stage.tensor ||
+                              nest.buffers[static_cast<std::size_t>(read)].constant;
                      });
 }
 

@@ -267,9 +267,10 @@ class WorkloadBuilder {
                                                             const ReadSyntax& read) {
     constexpr __int128 kMax = __int128{1} << 50;
     std::vector<std::int64_t> size;
-    for (const ir::Affine& index : read.affine) {
-      __int128 high = index.offset;
-      for (const ir::AffineTerm& term : index.terms) {
+    for (const std::optional<ir::Affine>& index : read.affine) {
+      if (!index) return std::nullopt;
+      __int128 high = index->offset;
+      for (const ir::AffineTerm& term : index->terms) {
         const auto& extent = scope.iters[static_cast<std::size_t>(term.iter)].extent;
         if (!extent) return std::nullopt;
         if (term.coef > 0) high += static_cast<__int128>(term.coef) * (*extent - 1);
@@ -292,8 +293,8 @@ class WorkloadBuilder {
   Result<Workload> finish() {
     std::set<int> read;
     for (const Stage& stage : workload_.stages)
-      for (const ir::Read* r : ir::reads_of(stage.body))
-        if (!is_own_read(stage, *r)) read.insert(r->tensor);
+      for (const int tensor : ir::tensors_of(stage.body))
+        if (tensor != stage.tensor) read.insert(tensor);
     for (const Stage& stage : workload_.stages) {
       Tensor& tensor = workload_.tensors[static_cast<std::size_t>(stage.tensor)];
       const bool output = !read.contains(stage.tensor) || outputs_.contains(tensor.name);

@@ -21,7 +21,7 @@
 //                                                  next + or - or looser operator at its level
 //                  NAME '[' index, ... ['else' number] ']'   a read; with `else` indices may leave
 //                                                  the tensor
-//   index       := affine in the iterators, with whole numbers: 2*y + r - 1
+//   index       := expr of integers; most often affine in the iterators: 2*y + r - 1
 //
 // Examples: C[i,j] = sum(k) A[k,i] * B[k,j]
 //           Y[n,o,y:56,x:56] = sum(c,r,s) X[n,c,y+r-1,x+s-1 else 0] * W[o,c,r,s]
@@ -33,6 +33,10 @@
 // has several iterators, as 2*y+r, those of sums that index a tensor alone keep their size, and the
 // others give way. Where no input has a shape, inputs are as large as what is read of them. Tensors
 // that no other stage reads are outputs, and any declared with 'output'. '#' starts a comment.
+//
+// An index that is not affine, as y*35/6 + r, min(i, 7) or I[n], has numbers and iterators of i64,
+// and what it reads of other integer types is cast to that. Without `else` it must be known to stay
+// inside (check_lookup.cpp).
 //
 // Types: numbers take the type of the other operand, everything else must agree (types.h has the
 // rules). Where an expression holds a reduction, what it reads of f16 and bf16 is widened to f32,

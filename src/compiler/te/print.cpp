@@ -28,6 +28,7 @@ bool is_flexible(const Expr& e) {
     bool operator()(const ir::Const&) const { return dtype != Dtype::kBool; }
     bool operator()(const ir::IterValue&) const { return false; }
     bool operator()(const ir::Read&) const { return false; }
+    bool operator()(const ir::Lookup&) const { return false; }
     bool operator()(const ir::InRange&) const { return false; }
     bool operator()(const ir::Cast&) const { return false; }
     bool operator()(const ir::Unary& n) const { return !ir::yields_bool(n.op) && is_flexible(n.x); }
@@ -101,9 +102,21 @@ class ExprPrinter {
   Text visit(const ir::Read& n, Dtype dtype, std::optional<Dtype>) const {
     std::vector<std::string> index;
     for (const ir::Affine& i : n.index) index.push_back(index_text(i, stage_.iters));
-    const std::string pad = n.pad ? " else " + number_text(*n.pad, dtype) : "";
-    return {fmt::format("{}[{}{}]", workload_.tensors[static_cast<std::size_t>(n.tensor)].name,
-                        fmt::join(index, ","), pad),
+    return access(n.tensor, index, n.pad, dtype);
+  }
+  Text visit(const ir::Lookup& n, Dtype dtype, std::optional<Dtype>) const {
+    std::vector<std::string> index;
+    for (const Expr& i : n.index) {
+      const ir::AffineAndRest parts = ir::affine_and_rest(i);
+      index.push_back(parts.rest ? at_least(kOr, i, Dtype::kI64)
+                                 : index_text(parts.affine, stage_.iters));
+    }
+    return access(n.tensor, index, n.pad, dtype);
+  }
+  Text access(int tensor, const std::vector<std::string>& index, std::optional<double> pad,
+              Dtype dtype) const {
+    return {fmt::format("{}[{}{}]", workload_.tensors[static_cast<std::size_t>(tensor)].name,
+                        fmt::join(index, ","), pad ? " else " + number_text(*pad, dtype) : ""),
             kPrimary};
   }
   Text visit(const ir::Unary& n, Dtype, std::optional<Dtype> expected) const {
@@ -178,6 +191,9 @@ bool would_widen(const Workload& workload, const Expr& e) {
     bool operator()(const ir::InRange&) const { return false; }
     bool operator()(const ir::Cast&) const { return false; }
     bool operator()(const ir::Read& n) const {
+      return is_narrow(p.tensors[static_cast<std::size_t>(n.tensor)].dtype);
+    }
+    bool operator()(const ir::Lookup& n) const {
       return is_narrow(p.tensors[static_cast<std::size_t>(n.tensor)].dtype);
     }
     bool operator()(const ir::Unary& n) const { return would_widen(p, n.x); }

@@ -77,12 +77,20 @@ class Resolver {
     return {};
   }
   Status visit(ReadSyntax& n, Place place) {
-    for (const Ast& index : n.index) n.affine.push_back(LATHE_TRY(affine(*index)));
+    for (const Ast& index : n.index) {
+      n.affine.push_back(LATHE_TRY(affine(*index)));
+      if (!n.affine.back()) LATHE_TRY_STATUS(walk(*index));
+    }
     n.own = n.tensor == stage_.name;
     if (n.own && reductions_ > 0)
       return error_at(place,
                       "{0} cannot be read inside a reduction of the statement that writes it; a "
                       "scan has its earlier elements outside: write {0}[...] beside the reduction",
+                      n.tensor);
+    if (n.own && !std::ranges::all_of(n.affine, [](const auto& a) { return a.has_value(); }))
+      return error_at(place,
+                      "{0} is read to compute {0}, at a place that is computed; a scan reads one "
+                      "before the element along an axis, as t-1 for t",
                       n.tensor);
     if (n.own && n.affine.size() != stage_.iters.size())
       return error_at(place, "{} is written with {} iterators but read with {}", n.tensor,
@@ -99,47 +107,48 @@ class Resolver {
         name, known_names(names, name));
   }
 
-  Result<ir::Affine> affine(const ExprSyntax& e) {
-    ir::Affine out = LATHE_TRY(affine_of(e));
+  using MaybeAffine = std::optional<ir::Affine>;
+
+  // Nothing where the index is something else than a sum of iterators times whole numbers.
+  Result<MaybeAffine> affine(const ExprSyntax& e) {
+    MaybeAffine out = LATHE_TRY(affine_of(e));
     const auto too_large = [](std::int64_t v) { return v > kMaxElements || v < -kMaxElements; };
-    if (too_large(out.offset) ||
-        std::ranges::any_of(out.terms, [&](const ir::AffineTerm& t) { return too_large(t.coef); }))
+    if (out && (too_large(out->offset) ||
+                std::ranges::any_of(out->terms, [&](const auto& t) { return too_large(t.coef); })))
       return error_at(e.place, "a number in this index is beyond 2^40");
     return out;
   }
 
-  Result<ir::Affine> affine_of(const ExprSyntax& e) {
+  Result<MaybeAffine> affine_of(const ExprSyntax& e) {
     if (const auto* n = std::get_if<NumberSyntax>(&e.value)) {
       if (n->value != std::floor(n->value) ||
           std::abs(n->value) > static_cast<double>(kMaxElements))
         return error_at(e.place, "an index needs whole numbers up to 2^40");
-      return ir::Affine::constant(static_cast<std::int64_t>(n->value));
+      return MaybeAffine(ir::Affine::constant(static_cast<std::int64_t>(n->value)));
     }
     if (const auto* n = std::get_if<NameSyntax>(&e.value)) {
       const int id = find(n->name);
       if (id < 0) return unknown(n->name, e.place);
-      return ir::Affine::iter(id);
+      return MaybeAffine(ir::Affine::iter(id));
     }
     if (const auto* n = std::get_if<UnarySyntax>(&e.value);
-        n != nullptr && n->op == ir::UnaryOp::kNeg)
-      return LATHE_TRY(affine(*n->x)) * -1;
+        n != nullptr && n->op == ir::UnaryOp::kNeg) {
+      const MaybeAffine x = LATHE_TRY(affine(*n->x));
+      return x ? MaybeAffine(*x * -1) : MaybeAffine();
+    }
     if (const auto* n = std::get_if<BinarySyntax>(&e.value)) {
       using enum ir::BinaryOp;
-      if (n->op == kAdd || n->op == kSub) {
-        const ir::Affine a = LATHE_TRY(affine(*n->a));
-        return a + LATHE_TRY(affine(*n->b)) * (n->op == kAdd ? 1 : -1);
-      }
-      if (n->op == kMul)
-        return product(LATHE_TRY(affine(*n->a)), LATHE_TRY(affine(*n->b)), e.place);
+      if (n->op != kAdd && n->op != kSub && n->op != kMul) return MaybeAffine();
+      const MaybeAffine a = LATHE_TRY(affine(*n->a)), b = LATHE_TRY(affine(*n->b));
+      if (!a || !b) return MaybeAffine();
+      if (n->op == kMul) return product(*a, *b, e.place);
+      return MaybeAffine(*a + *b * (n->op == kAdd ? 1 : -1));
     }
-    return error_at(e.place,
-                    "an index is a sum of iterators times whole numbers, like 2*y + r - 1; this is "
-                    "something else");
+    return MaybeAffine();
   }
 
-  static Result<ir::Affine> product(const ir::Affine& a, const ir::Affine& b, Place place) {
-    if (!a.terms.empty() && !b.terms.empty())
-      return error_at(place, "an index may not multiply iterators with each other");
+  static Result<MaybeAffine> product(const ir::Affine& a, const ir::Affine& b, Place place) {
+    if (!a.terms.empty() && !b.terms.empty()) return MaybeAffine();
     const ir::Affine& scaled = a.terms.empty() ? b : a;
     const std::int64_t factor = a.terms.empty() ? a.offset : b.offset;
     // Both are at most 2^40, so that doubles tell overflow from a legal product.
@@ -150,7 +159,7 @@ class Resolver {
     if (!fits(scaled.offset) ||
         !std::ranges::all_of(scaled.terms, [&](auto& t) { return fits(t.coef); }))
       return error_at(place, "a number in this index is beyond 2^40");
-    return scaled * factor;
+    return MaybeAffine(scaled * factor);
   }
 
   StageSyntax& stage_;

@@ -1,5 +1,5 @@
-// Resolves names: finds which iterator each name of a stage means, turns every index into an affine
-// form, and finds the extents.
+// Resolves names: finds which iterator each name of a stage means, turns indices into affine forms
+// where they are affine, and finds the extents.
 #pragma once
 
 #include <map>

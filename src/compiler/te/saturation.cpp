@@ -32,6 +32,11 @@ class Intervals {
     if (!n.pad) return x;
     return {std::min(x.low, *n.pad), std::max(x.high, *n.pad)};
   }
+  Interval interval(const ir::Lookup& n) {
+    const Interval x = of_tensor(n.tensor);
+    if (!n.pad) return x;
+    return {std::min(x.low, *n.pad), std::max(x.high, *n.pad)};
+  }
   Interval interval(const ir::Cast& n) { return of(n.x); }
   Interval interval(const ir::Select& n) {
     const Interval a = of(n.then), b = of(n.otherwise);
@@ -90,8 +95,8 @@ bool saturates(const Workload& workload) {
   Intervals intervals(workload.tensors.size());
   for (const Stage& stage : workload.stages) {
     const Interval value = intervals.of(stage.body);
-    const bool free = std::ranges::any_of(ir::reads_of(stage.body), [&](const ir::Read* read) {
-      return !intervals.of_tensor(read->tensor).is_bounded();
+    const bool free = std::ranges::any_of(ir::tensors_of(stage.body), [&](int tensor) {
+      return !intervals.of_tensor(tensor).is_bounded();
     });
     if (free && value.is_bounded() && is_float(stage.body->dtype)) return true;
     const bool keeps = stage.reduce == ir::ReduceOp::kNone || stage.reduce == ir::ReduceOp::kMax ||

@@ -55,7 +55,8 @@ class Term {
     bool any = false;
     ir::for_each_node(e, [&](const Expr& node) {
       any |= std::holds_alternative<ir::IterValue>(node->value) ||
-             std::holds_alternative<ir::InRange>(node->value);
+             std::holds_alternative<ir::InRange>(node->value) ||
+             std::holds_alternative<ir::Lookup>(node->value);
     });
     return any;
   }

@@ -39,8 +39,9 @@ struct ReadSyntax {
   std::string tensor;
   std::vector<Ast> index;
   std::optional<double> pad;
-  std::vector<ir::Affine> affine;  // of the stage's iterators, set by resolve()
-  bool own = false;                // of the tensor that the stage writes, set by resolve()
+  // By index: its form over the stage's iterators, where it is affine; set by resolve().
+  std::vector<std::optional<ir::Affine>> affine;
+  bool own = false;  // of the tensor that the stage writes, set by resolve()
 };
 struct UnarySyntax {
   ir::UnaryOp op;

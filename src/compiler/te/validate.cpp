@@ -44,6 +44,9 @@ bool fits(const ir::Expr& e, int depth) {
     bool operator()(const ir::IterValue&) const { return true; }
     bool operator()(const ir::Read&) const { return true; }
     bool operator()(const ir::InRange&) const { return true; }
+    bool operator()(const ir::Lookup& n) const {
+      return std::ranges::all_of(n.index, [&](const ir::Expr& index) { return check(index); });
+    }
     bool operator()(const ir::Unary& n) const { return check(n.x); }
     bool operator()(const ir::Cast& n) const { return check(n.x); }
     bool operator()(const ir::Binary& n) const { return check(n.a, n.b); }
@@ -89,6 +92,14 @@ struct BodyCheck {
       return fail(ErrorKind::kInvalidArgument, "{} is {}, but read as {}", tensor.name,
                   name_of(tensor.dtype), name_of(dtype));
     return check_read(tensor, n, stage.iters);
+  }
+  Status visit(const ir::Lookup& n, Dtype dtype, int depth) const {
+    if (n.tensor < 0 || static_cast<std::size_t>(n.tensor) >= workload.tensors.size())
+      return fail(ErrorKind::kInvalidArgument, "tensor {} does not exist", n.tensor);
+    for (const ir::Expr& index : n.index) LATHE_TRY_STATUS(check(index, depth));
+    const Tensor& tensor = workload.tensors[static_cast<std::size_t>(n.tensor)];
+    LATHE_TRY_STATUS(same(dtype, tensor.dtype));
+    return check_lookup(workload, n, stage.iters);
   }
   Status visit(const ir::Unary& n, Dtype dtype, int depth) const {
     LATHE_TRY_STATUS(check(n.x, depth));
@@ -347,9 +358,9 @@ Status validate(const Workload& workload) {
       error.place = fmt::format("the stage that writes {}", name);
       return std::unexpected(std::move(error));
     }
-    for (const ir::Read* read : ir::reads_of(stage.body)) {
-      const auto t = static_cast<std::size_t>(read->tensor);
-      if (t == written) continue;
+    for (const int read : ir::tensors_of(stage.body)) {
+      const auto t = static_cast<std::size_t>(read);
+      if (t == written && !ir::looks_up(stage.body, read)) continue;
       if (!ready[t])
         return fail(ErrorKind::kInvalidArgument,
                     "{} is read to compute {}, but written later or never",

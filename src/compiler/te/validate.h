@@ -18,6 +18,13 @@ Status check_range(const Tensor& tensor);
 // Checks the rank of the index and the pad value; without padding, also that no iteration leaves
 // the tensor.
 Status check_read(const Tensor& tensor, const ir::Read& read, const std::vector<Iterator>& iters);
+// The same for a Lookup: without padding, what is known of its index (ranges.h) must keep it
+// inside.
+Status check_lookup(const Workload& workload, const ir::Lookup& lookup,
+                    const std::vector<Iterator>& iters);
+// Checks a Read or a Lookup.
+Status check_access(const Workload& workload, const ir::Expr& access,
+                    const std::vector<Iterator>& iters);
 Status check_depth(const ir::Expr& e);
 // Writes "2*y + r - 1".
 std::string index_text(const ir::Affine& index, const std::vector<Iterator>& iters);

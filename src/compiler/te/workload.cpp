@@ -15,6 +15,7 @@ struct CountArithmetic {
   Count operator()(const ir::Const&) const { return {}; }
   Count operator()(const ir::IterValue&) const { return {}; }
   Count operator()(const ir::Read&) const { return {0, true}; }
+  Count operator()(const ir::Lookup&) const { return {0, true}; }
   Count operator()(const ir::InRange&) const { return {}; }
   Count operator()(const ir::Unary& n) const {
     return with((*this)(n.x), ir::yields_bool(n.op) ? 0 : 1);
@@ -89,6 +90,24 @@ double flops(const Workload& workload) {
 
 namespace {
 
+// The iterators that an index depends on, also through what it reads, tell so many places apart.
+double positions_of(const ir::Lookup& lookup, const Stage& stage) {
+  std::vector<bool> used(stage.iters.size());
+  for (const ir::Expr& index : lookup.index)
+    ir::for_each_node(index, [&](const ir::Expr& e) {
+      if (const auto* value = std::get_if<ir::IterValue>(&e->value))
+        used[static_cast<std::size_t>(value->iter)] = true;
+      if (const auto* read = std::get_if<ir::Read>(&e->value))
+        for (const ir::Affine& row : read->index)
+          for (const ir::AffineTerm& term : row.terms)
+            used[static_cast<std::size_t>(term.iter)] = true;
+    });
+  double positions = 1;
+  for (std::size_t i = 0; i < used.size(); ++i)
+    if (used[i]) positions *= static_cast<double>(stage.iters[i].extent);
+  return positions;
+}
+
 // At most as many as the iterators of each read can tell apart: of A[k,k,i] only the diagonal.
 double elements_read(const Workload& workload, int tensor) {
   double elements = 0;
@@ -103,6 +122,8 @@ double elements_read(const Workload& workload, int tensor) {
       }
       elements += positions;
     }
+    for (const ir::Lookup* lookup : ir::lookups_of(stage.body))
+      if (lookup->tensor == tensor) elements += positions_of(*lookup, stage);
   }
   return elements;
 }

@@ -80,6 +80,11 @@ Expr Bounds::value(const Expr& e) const {
     Expr operator()(const ir::Read& n) const {
       return ir::read(n.tensor, n.index, widened(e->dtype), n.pad);
     }
+    Expr operator()(const ir::Lookup& n) const {
+      std::vector<Expr> index;
+      for (const Expr& row : n.index) index.push_back(self.value(row));
+      return ir::lookup(n.tensor, std::move(index), widened(e->dtype), n.pad);
+    }
     Expr operator()(const ir::Unary& n) const { return ir::unary(n.op, self.value(n.x)); }
     Expr operator()(const ir::Binary& n) const {
       return ir::binary(n.op, self.value(n.a), self.value(n.b));
@@ -105,11 +110,35 @@ Expr Bounds::bound(const Expr& e) {
                       : ir::read(tensor, n->index, Dtype::kF64,
                                  n->pad ? std::optional(0.0) : std::nullopt);
   }
+  if (const auto* n = std::get_if<ir::Lookup>(&e->value)) return bound_of(e, *n);
   if (const auto* n = std::get_if<ir::Unary>(&e->value)) return bound_of(e, *n);
   if (const auto* n = std::get_if<ir::Binary>(&e->value)) return bound_of(e, *n);
   if (const auto* n = std::get_if<ir::Select>(&e->value)) return bound_of(e, *n);
   if (const auto* n = std::get_if<ir::Cast>(&e->value)) return bound_of(e, *n);
   return nullptr;
+}
+
+// Of the element at the indices' values; null: it is exact.
+Expr Bounds::element_bound(const ir::Lookup& n) const {
+  const int tensor = by_tensor_[static_cast<std::size_t>(n.tensor)];
+  if (tensor < 0) return nullptr;
+  std::vector<Expr> index;
+  for (const Expr& row : n.index) index.push_back(value(row));
+  return ir::lookup(tensor, std::move(index), Dtype::kF64,
+                    n.pad ? std::optional(0.0) : std::nullopt);
+}
+
+// Above 0 where roundings may decide which element it is; null: they never do.
+Expr Bounds::bound_of_place(const ir::Lookup& n) {
+  Expr all;
+  for (const Expr& row : n.index) all = plus(all, bound(row));
+  jumps_ = jumps_ || all;
+  return all;
+}
+
+Expr Bounds::bound_of(const Expr&, const ir::Lookup& n) {
+  const Expr place = bound_of_place(n), own = element_bound(n);
+  return place ? where(at_most(place, nothing()), own, number(kUnknown)) : own;
 }
 
 Expr Bounds::wrapped(const Expr& value, const Expr& bound, Dtype dtype) {
@@ -313,6 +342,11 @@ Expr Bounds::doubt(const Expr& e) {
     const Expr d =
         ir::read(tensor, n->index, Dtype::kF64, n->pad ? std::optional(0.0) : std::nullopt);
     return opposite(at_most(d, nothing()));
+  }
+  if (const auto* n = std::get_if<ir::Lookup>(&e->value)) {
+    const Expr place = bound_of_place(*n), own = element_bound(*n);
+    return either(place ? opposite(at_most(place, nothing())) : nullptr,
+                  own ? opposite(at_most(own, nothing())) : nullptr);
   }
   if (const auto* n = std::get_if<ir::Unary>(&e->value)) {
     if (n->op == UnaryOp::kNot) return doubt(n->x);

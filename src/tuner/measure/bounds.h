@@ -41,6 +41,9 @@ class Bounds {
   ir::Expr bound_of(const ir::Expr& e, const ir::Binary& n);
   ir::Expr bound_of(const ir::Expr& e, const ir::Select& n);
   ir::Expr bound_of(const ir::Expr& e, const ir::Cast& n);
+  ir::Expr bound_of(const ir::Expr& e, const ir::Lookup& n);
+  ir::Expr element_bound(const ir::Lookup& n) const;
+  ir::Expr bound_of_place(const ir::Lookup& n);
   ir::Expr integer_bound(const ir::Expr& e, const ir::Binary& n);
   ir::Expr power_bound(const ir::Expr& e, const ir::Binary& n);
   ir::Expr trigonometric_bound(const ir::Expr& e, const ir::Unary& n);

@@ -21,6 +21,9 @@ bool wants_positive(const ir::Expr& e) {
     bool operator()(const ir::IterValue&) const { return false; }
     bool operator()(const ir::Read&) const { return false; }
     bool operator()(const ir::InRange&) const { return false; }
+    bool operator()(const ir::Lookup& n) const {
+      return std::ranges::any_of(n.index, wants_positive);
+    }
     bool operator()(const ir::Unary& n) const {
       return n.op == ir::UnaryOp::kLog || n.op == ir::UnaryOp::kSqrt ||
              n.op == ir::UnaryOp::kRsqrt || n.op == ir::UnaryOp::kLog1p || wants_positive(n.x);

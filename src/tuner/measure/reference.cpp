@@ -240,6 +240,11 @@ double coarsest_of(const Expr& e) {
     double operator()(const ir::Const&) const { return 0; }
     double operator()(const ir::IterValue&) const { return 0; }
     double operator()(const ir::Read&) const { return 0; }
+    double operator()(const ir::Lookup& n) const {
+      double coarsest = 0;
+      for (const Expr& index : n.index) coarsest = std::max(coarsest, coarsest_of(index));
+      return coarsest;
+    }
     double operator()(const ir::InRange&) const { return 0; }
     double operator()(const ir::Unary& n) const { return std::max(own, coarsest_of(n.x)); }
     double operator()(const ir::Binary& n) const {
@@ -268,7 +273,7 @@ void keep_needed(te::Workload& workload) {
   for (const int t : workload.outputs()) needed[t] = true;
   for (std::size_t s = workload.stages.size(); s-- > 0;) {
     if (!needed[workload.stages[s].tensor]) continue;
-    for (const ir::Read* read : ir::reads_of(workload.stages[s].body)) needed[read->tensor] = true;
+    for (const int read : ir::tensors_of(workload.stages[s].body)) needed[read] = true;
   }
   std::erase_if(workload.stages, [&](const te::Stage& stage) { return !needed[stage.tensor]; });
   std::vector<int> moved(workload.tensors.size(), -1);
@@ -282,7 +287,9 @@ void keep_needed(te::Workload& workload) {
   workload.tensors = std::move(kept);
   for (te::Stage& stage : workload.stages) {
     stage.tensor = moved[stage.tensor];
-    stage.body = ir::rewrite_leaves(stage.body, [&](const Expr& leaf) {
+    stage.body = ir::rewrite_leaves(stage.body, [&](const Expr& leaf) -> Expr {
+      if (const auto* lookup = std::get_if<ir::Lookup>(&leaf->value))
+        return ir::lookup(moved[lookup->tensor], lookup->index, leaf->dtype, lookup->pad);
       const auto* read = std::get_if<ir::Read>(&leaf->value);
       return read == nullptr ? leaf
                              : ir::read(moved[read->tensor], read->index, leaf->dtype, read->pad);

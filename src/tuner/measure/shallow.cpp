@@ -34,6 +34,16 @@ class Cutter {
       Cut operator()(const ir::IterValue&) const { return leaf(); }
       Cut operator()(const ir::Read&) const { return leaf(); }
       Cut operator()(const ir::InRange&) const { return leaf(); }
+      Cut operator()(const ir::Lookup& n) const {
+        std::vector<Expr> index;
+        int deepest = 0;
+        for (const Expr& row : n.index) {
+          auto [x, depth] = self.part(row);
+          index.push_back(std::move(x));
+          deepest = std::max(deepest, depth);
+        }
+        return {ir::lookup(n.tensor, std::move(index), e->dtype, n.pad), deepest + 1};
+      }
       Cut operator()(const ir::Unary& n) const {
         auto [x, depth] = self.part(n.x);
         return {ir::unary(n.op, x), depth + 1};

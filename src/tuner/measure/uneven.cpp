@@ -32,6 +32,7 @@ class Factors {
   int count(const ir::IterValue&) const { return 0; }
   int count(const ir::InRange&) const { return 0; }
   int count(const ir::Read& n) const { return of_tensor_[static_cast<std::size_t>(n.tensor)]; }
+  int count(const ir::Lookup& n) const { return of_tensor_[static_cast<std::size_t>(n.tensor)]; }
   int count(const ir::Unary& n) const { return of(n.x); }
   int count(const ir::Cast& n) const { return of(n.x); }
   int count(const ir::Select& n) const { return std::max(of(n.then), of(n.otherwise)); }
@@ -89,6 +90,16 @@ class Freedoms {
     read.scales = read.scales && scales;
     for (std::size_t d = 0; d < n.index.size(); ++d)
       read.apart[d] = read.apart[d] && stays_apart(n.index[d]);
+  }
+  // Elements of any slice may meet, unless an iterator alone is the index.
+  void visit(const ir::Lookup& n, Dtype, bool scales) {
+    Freedom& read = of(n.tensor);
+    read.scales = read.scales && scales;
+    for (std::size_t d = 0; d < n.index.size(); ++d) {
+      const ir::AffineAndRest parts = ir::affine_and_rest(n.index[d]);
+      read.apart[d] = read.apart[d] && !parts.rest && stays_apart(parts.affine);
+      walk(n.index[d], false);
+    }
   }
   void visit(const ir::Unary& n, Dtype, bool scales) {
     walk(n.x, scales && (n.op == UnaryOp::kNeg || n.op == UnaryOp::kAbs));

@@ -42,6 +42,44 @@ TEST(TeEval, Matmul) {
             (Values{7, 11, 16, 23}));
 }
 
+TEST(TeEval, IndicesAreDividedClampedAndMirrored) {
+  const Values row = {1, 2, 3, 4};
+  EXPECT_EQ(values_of("A: f32[4]; Y[x:6] = A[x*2/3]", {row}), (Values{1, 1, 2, 3, 3, 4}));
+  EXPECT_EQ(values_of("A: f32[4]; Y[x:6] = A[min(max(x - 1,0),3)]", {row}),
+            (Values{1, 1, 2, 3, 4, 4}));
+  EXPECT_EQ(values_of("A: f32[4]; Y[x:6] = A[3 - abs(3 - abs(x - 1))]", {row}),
+            (Values{2, 1, 2, 3, 4, 3}));
+  EXPECT_EQ(values_of("A: f32[4]; Y[x:6] = A[(x + 3) % 4]", {row}), (Values{4, 1, 2, 3, 4, 1}));
+  EXPECT_EQ(values_of("A: f32[4]; Y[x:4] = A[x*x else -1]", {row}), (Values{1, 2, -1, -1}));
+  EXPECT_EQ(values_of("A: f32[2,3]; Y[x:6] = A[x%2,x/2]", {{1, 2, 3, 4, 5, 6}}),
+            (Values{1, 4, 2, 5, 3, 6}));
+}
+
+TEST(TeEval, IndicesAreReadFromTensors) {
+  const Values row = {1, 2, 3, 4};
+  EXPECT_EQ(values_of("A: f32[4]; I: i32[3] in 0..3; Y[n] = A[I[n]]", {row, {3, 0, 2}}),
+            (Values{4, 1, 3}));
+  EXPECT_EQ(values_of("A: f32[4]; I: i64[3]; Y[n] = A[I[n] - 1 else 9]", {row, {5, 4, 0}}),
+            (Values{9, 4, 9}));
+  EXPECT_EQ(values_of("A: f32[4]; G: u8[3] = {1,1,3}; Y[n] = A[select(n < 2,G[n],0)]", {row}),
+            (Values{2, 2, 1}));
+  EXPECT_EQ(values_of("A: f32[2,2]; I: i8[2,2] in 0..1; Y[j] = sum(k) A[I[j,k],k]",
+                      {{1, 2, 3, 4}, {1, 0, 1, 1}}),
+            (Values{5, 7}));
+}
+
+// Where an index may be rounded either way, so may what it reads.
+TEST(TeEval, RoundedIndicesAreInDoubt) {
+  const te::Workload workload =
+      parsed("A: f32[4]; F: f32[2]; Y[n] = A[min(max(i32(F[n] * 3),0),3)]");
+  const auto out = evaluate(
+      workload, {{Dtype::kF32, {4}, {1, 2, 8, 4}, {}}, {Dtype::kF32, {2}, {2.0 / 3, 0.5}, {}}});
+  ASSERT_TRUE(out.has_value()) << out.error().text();
+  EXPECT_GE(out->front().bounds[0], 6);
+  EXPECT_EQ(out->front().bounds[1], 0);
+  EXPECT_EQ(out->front().values[1], 2);
+}
+
 TEST(TeEval, PaddedWindowReadsThePad) {
   EXPECT_EQ(values_of("A: f32[3]; Y[x:3] = sum(s:3) A[x + s - 1 else 10]", {{1, 2, 3}}),
             (Values{13, 6, 15}));

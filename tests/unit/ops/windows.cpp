@@ -250,6 +250,35 @@ TEST(ConvTranspose2d, NoTapMeetsAZero) {
   EXPECT_EQ(te::flops(p), 2.0 * 3 * 10 * 14 * 8 * 2 * 2);
 }
 
+TEST(AdaptivePool2d, WindowsCoverTheImageEvenly) {
+  const std::vector<std::pair<Index, Index>> cases = {{{1, 1, 1, 1}, {1, 1}},
+                                                      {{2, 3, 7, 5}, {3, 2}},
+                                                      {{1, 2, 6, 8}, {3, 4}},
+                                                      {{1, 2, 5, 3}, {7, 4}},
+                                                      {{1, 1, 13, 11}, {6, 5}}};
+  for (const auto& [input, output] : cases)
+    for (const char* dtype : {"f32", "f64", "bf16"})
+      for (const bool mean : {true, false}) {
+        const char* name = mean ? "adaptive_avg_pool2d" : "adaptive_max_pool2d";
+        const Evaluation r = run(
+            built(name, {{"input", list(input)}, {"output", list(output)}, {"dtype", dtype}}), 12);
+        expect_output(
+            r, {input[0], input[1], output[0], output[1]},
+            [&](const Index& y) {
+              double sum = 0, count = 0, most = -INFINITY;
+              for (std::int64_t h = y[2] * input[2] / output[0];
+                   h * output[0] < (y[2] + 1) * input[2]; ++h)
+                for (std::int64_t w = y[3] * input[3] / output[1];
+                     w * output[1] < (y[3] + 1) * input[3]; ++w) {
+                  const double x = at(r.inputs[0], {y[0], y[1], h, w});
+                  sum += x, ++count, most = std::max(most, x);
+                }
+              return mean ? sum / count : most;
+            },
+            1e-6);
+      }
+}
+
 TEST(GlobalAvgPool, OverAllThatFollowsTheChannels) {
   for (const Index& input :
        {Index{1, 1, 1}, Index{2, 3, 7}, Index{1, 5, 7, 3}, Index{2, 2, 3, 1, 5}}) {

@@ -38,6 +38,8 @@ class Shapes {
         {"avg_pool2d", &Shapes::avg_pool<2>},
         {"avg_pool3d", &Shapes::avg_pool<3>},
         {"global_avg_pool", &Shapes::global_pool},
+        {"adaptive_avg_pool2d", &Shapes::adaptive_pool},
+        {"adaptive_max_pool2d", &Shapes::adaptive_pool},
         {"softmax", &Shapes::rows},
         {"log_softmax", &Shapes::rows},
         {"logsumexp", &Shapes::log_sum_exp},
@@ -208,6 +210,10 @@ class Shapes {
     Arguments out = pool(kRank);
     out["inside-only"] = flag();
     return out;
+  }
+  Arguments adaptive_pool() {
+    return {{"input", list({any({1, 2}), size(), any({1, 5, 7, 12, 17}), any({3, 8, 13, 31})})},
+            {"output", list({any({1, 2, 3, 5}), any({1, 2, 3, 7})})}};
   }
   Arguments global_pool() {
     return {{"input", list({size(), size(), any({1, 7, 14}), any({1, 3, 7})})}};

@@ -72,6 +72,18 @@ TEST(Builder, Scans) {
   expect_same(b, "X: f32[4,9]\nY[i,t] = Y[i,t-1 else 0] + X[i,t]");
 }
 
+TEST(Builder, IndicesThatAreNotAffine) {
+  Builder b;
+  const Input X = b.input("X", {5, 8}), I = b.input("I", {3}, Dtype::kI32);
+  const Iter n("n"), y("y", 7), x("x", 9);
+  b.stage("Y", {n, x}, X(max(min(I(n), 4), 0), Index(x) % 8) + X.padded(1, {I(n), Index(x) - 1}));
+  b.stage("Z", {y}, X(Index(y) * 5 / 7, min(Value(y), 7)));
+  expect_same(b,
+              "X: f32[5,8]; I: i32[3]\n"
+              "Y[n,x:9] = X[max(min(I[n], 4), 0), x % 8] + X[I[n], x - 1 else 1]\n"
+              "Z[y:7] = X[y*5/7, min(y, 7)]");
+}
+
 TEST(Builder, ErrorsAreThoseOfTheText) {
   Builder b;
   const Input A = b.input("A", {4});

@@ -65,6 +65,16 @@ Expr iter_value(int iter) { return make(IterValue{iter}, Dtype::kI64); }
 Expr read(int tensor, std::vector<Affine> index, Dtype dtype, std::optional<double> pad) {
   return make(Read{tensor, std::move(index), pad}, dtype);
 }
+Expr lookup(int tensor, std::vector<Expr> index, Dtype dtype, std::optional<double> pad) {
+  std::vector<Affine> rows;
+  for (const Expr& row : index) {
+    LATHE_CHECK(row->dtype == Dtype::kI64, "an index is {}", lathe::name_of(row->dtype));
+    const AffineAndRest parts = affine_and_rest(row);
+    if (!parts.rest) rows.push_back(parts.affine);
+  }
+  if (rows.size() == index.size()) return read(tensor, std::move(rows), dtype, pad);
+  return make(Lookup{tensor, std::move(index), pad}, dtype);
+}
 Expr unary(UnaryOp op, Expr x) {
   const Dtype dtype = yields_bool(op) ? Dtype::kBool : x->dtype;
   return make(Unary{op, std::move(x)}, dtype);
@@ -167,6 +177,13 @@ bool equal(const Expr& a, const Expr& b) {
       const auto& o = std::get<Read>(other.value);
       return n.tensor == o.tensor && n.index == o.index && n.pad.has_value() == o.pad.has_value() &&
              (!n.pad || same(*n.pad, *o.pad));
+    }
+    bool operator()(const Lookup& n) const {
+      const auto& o = std::get<Lookup>(other.value);
+      return n.tensor == o.tensor && n.pad.has_value() == o.pad.has_value() &&
+             (!n.pad || same(*n.pad, *o.pad)) &&
+             std::ranges::equal(n.index, o.index,
+                                [](const Expr& x, const Expr& y) { return ir::equal(x, y); });
     }
     bool operator()(const Unary& n) const {
       const auto& o = std::get<Unary>(other.value);

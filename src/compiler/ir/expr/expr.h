@@ -102,6 +102,15 @@ struct Read {
   std::vector<Affine> index;
   std::optional<double> pad;
 };
+// One element of a tensor whose place is computed: at indices that are expressions of i64. With
+// `pad`, an index may lie outside the tensor and reads that value there; without it, every index
+// lies inside as long as inputs keep to their ranges (index_range.h). It may read any element.
+// Where all indices are affine there is a Read instead.
+struct Lookup {
+  int tensor;
+  std::vector<Expr> index;
+  std::optional<double> pad;
+};
 struct Unary {
   UnaryOp op;
   Expr x;
@@ -127,13 +136,15 @@ struct InRange {
 };
 
 struct Node {
-  std::variant<Const, IterValue, Read, Unary, Binary, Select, Cast, InRange> value;
+  std::variant<Const, IterValue, Read, Lookup, Unary, Binary, Select, Cast, InRange> value;
   Dtype dtype;
 };
 
 Expr constant(double value, Dtype dtype);
 Expr iter_value(int iter);
 Expr read(int tensor, std::vector<Affine> index, Dtype dtype, std::optional<double> pad = {});
+// Indices of i64; a Read where all of them are affine.
+Expr lookup(int tensor, std::vector<Expr> index, Dtype dtype, std::optional<double> pad = {});
 Expr unary(UnaryOp op, Expr x);
 Expr binary(BinaryOp op, Expr a, Expr b);  // operands of equal dtype
 Expr select(Expr condition, Expr then, Expr otherwise);
@@ -154,13 +165,36 @@ const char* name_of(ReduceOp op);  // "sum"
 // products.
 double identity_of(ReduceOp op, Dtype dtype);
 
-// Every Read in the expression, in order of appearance.
+// Every Read in the expression, also in indices of Lookups, in order of appearance.
 std::vector<const Read*> reads_of(const Expr& e);
+// Every Lookup, outer ones first.
+std::vector<const Lookup*> lookups_of(const Expr& e);
+bool looks_up(const Expr& e, int tensor);
+// The tensors of every Read and Lookup, each once, in order of appearance.
+std::vector<int> tensors_of(const Expr& e);
+
+// By dimension, an affine form that moves with the same iterators as the index, also with those by
+// which it reads other tensors. It says how much is touched, as far as that can be said.
+std::vector<Affine> rough_rows(const Lookup& lookup);
+
+// The value of an affine form, as an expression.
+Expr value_of(const Affine& a);
+// An expression of i64 as an affine form and a rest that is added to it; null: there is none.
+struct AffineAndRest {
+  Affine affine;
+  Expr rest;
+};
+AffineAndRest affine_and_rest(const Expr& e);
+// The expression with other values for its iterators; accesses whose indices are no longer affine
+// become Lookups. Nothing where an InRange would have to ask for such an index.
+std::optional<Expr> with_iterators(const Expr& e, const std::vector<Expr>& values);
+
 // Calls visit(node) for e and every expression in it, outer ones first, in order of appearance.
 template <class Visitor>
 void for_each_node(const Expr& e, const Visitor& visit);
-// Rebuilds e bottom-up. `leaf` maps Read, IterValue and InRange nodes; it returns the node itself
-// to keep it. An unchanged subtree keeps its pointer.
+// Rebuilds e bottom-up. `leaf` maps Read, IterValue and InRange nodes, and Lookups once their
+// indices are rebuilt; it returns the node itself to keep it. An unchanged subtree keeps its
+// pointer.
 template <class Leaf>
 Expr rewrite_leaves(const Expr& e, const Leaf& leaf);
 bool equal(const Expr& a, const Expr& b);  // compares their structure
@@ -173,6 +207,9 @@ void for_each_node(const Expr& e, const Visitor& visit) {
     void operator()(const IterValue&) const {}
     void operator()(const Read&) const {}
     void operator()(const InRange&) const {}
+    void operator()(const Lookup& n) const {
+      for (const Expr& index : n.index) for_each_node(index, visit);
+    }
     void operator()(const Unary& n) const { for_each_node(n.x, visit); }
     void operator()(const Binary& n) const { for_each_node(n.a, visit), for_each_node(n.b, visit); }
     void operator()(const Select& n) const {
@@ -194,6 +231,12 @@ Expr rewrite_leaves(const Expr& e, const Leaf& leaf) {
     Expr operator()(const IterValue&) const { return leaf(e); }
     Expr operator()(const Read&) const { return leaf(e); }
     Expr operator()(const InRange&) const { return leaf(e); }
+    Expr operator()(const Lookup& n) const {
+      std::vector<Expr> index;
+      for (const Expr& row : n.index) index.push_back(rewrite_leaves(row, leaf));
+      if (index == n.index) return leaf(e);
+      return leaf(std::make_shared<const Node>(Node{Lookup{n.tensor, index, n.pad}, e->dtype}));
+    }
     Expr operator()(const Unary& n) const {
       Expr x = rewrite_leaves(n.x, leaf);
       return x == n.x ? e : std::make_shared<const Node>(Node{Unary{n.op, x}, e->dtype});

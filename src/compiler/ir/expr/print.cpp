@@ -54,6 +54,7 @@ class Printer {
       std::string operator()(const Const& n) const { return number(n.value); }
       std::string operator()(const IterValue& n) const { return printer.iter(n.iter); }
       std::string operator()(const Read& n) const { return printer.read(n); }
+      std::string operator()(const Lookup& n) const { return printer.lookup(n); }
       std::string operator()(const Unary& n) const { return printer.unary(n); }
       std::string operator()(const Binary& n) const { return printer.binary(n, least); }
       std::string operator()(const Select& n) const {
@@ -75,6 +76,13 @@ class Printer {
     std::string out = names_.tensors[static_cast<std::size_t>(n.tensor)] + "[";
     for (std::size_t d = 0; d < n.index.size(); ++d)
       out += (d ? ", " : "") + print(n.index[d], names_.iters);
+    if (n.pad) out += " else " + number(*n.pad);
+    return out + "]";
+  }
+
+  std::string lookup(const Lookup& n) const {
+    std::string out = names_.tensors[static_cast<std::size_t>(n.tensor)] + "[";
+    for (std::size_t d = 0; d < n.index.size(); ++d) out += (d ? ", " : "") + text(n.index[d], 0);
     if (n.pad) out += " else " + number(*n.pad);
     return out + "]";
   }

@@ -32,8 +32,8 @@ class NestPrinter {
     for (const BlockId b : nest_.blocks_in_order()) {
       const Block& block = nest_.blocks[static_cast<std::size_t>(b)];
       if (block.writes == id) return true;
-      for (const Read* read : reads_of(block.body))
-        if (read->tensor == id) return true;
+      for (const int read : tensors_of(block.body))
+        if (read == id) return true;
     }
     return false;
   }

@@ -113,6 +113,11 @@ class Verifier {
     LATHE_TRY_STATUS(access(id, block.writes, block.index));
     for (const Read* read : reads_of(block.body))
       LATHE_TRY_STATUS(access(id, read->tensor, read->index));
+    for (const Lookup* lookup : lookups_of(block.body)) {
+      // The indices are checked leaf by leaf.
+      const std::vector<Affine> nowhere(lookup->index.size());
+      LATHE_TRY_STATUS(access(id, lookup->tensor, nowhere));
+    }
     Status leaves;
     rewrite_leaves(block.body, [&](const Expr& leaf) {
       if (const auto* value = std::get_if<IterValue>(&leaf->value))

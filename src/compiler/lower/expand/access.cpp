@@ -125,7 +125,8 @@ flat::Expr divided(const flat::Expr& value, const LayoutDigit& digit) {
 }  // namespace
 
 Address BlockEmitter::address(const Instance& at, BufferId buffer,
-                              const std::vector<ir::Affine>& index) const {
+                              const std::vector<ir::Affine>& index,
+                              const std::vector<flat::Expr>& rests) const {
   const Storage& storage = plan_.storage[buffer];
   std::vector<Lin> coordinates;
   for (std::size_t d = 0; d < index.size(); ++d) {
@@ -138,6 +139,20 @@ Address BlockEmitter::address(const Instance& at, BufferId buffer,
   AwkwardDigits awkward;
   for (const LayoutDigit& digit : storage.digits) {
     const Lin& coordinate = coordinates[digit.dim];
+    if (const flat::Expr rest = rests.empty() ? nullptr : rests[digit.dim]) {
+      if (digit.weight == 1 && digit.modulus == 0) {
+        offset.add(digit.stride, coordinate);
+        awkward.add(rest, 0, digit.stride);
+        continue;
+      }
+      const flat::Expr known = vector_expr(coordinate, at.lanes);
+      const int lanes = std::max(known->type.lanes, rest->type.lanes);
+      awkward.add(
+          divided(flat::binary(flat::BinaryOp::kAdd, widen(rest, lanes), widen(known, lanes)),
+                  digit),
+          0, digit.stride);
+      continue;
+    }
     const DigitValue known = digit_value(coordinate, digit, at.lanes);
     if (known.lin) offset.add(digit.stride, *known.lin);
     else if (known.expr) awkward.add(known.expr, known.values, digit.stride);
@@ -146,7 +161,8 @@ Address BlockEmitter::address(const Instance& at, BufferId buffer,
   if (plan_.grids) place_.join_digits(offset);
   Address out;
   const Range r = range_of(offset, place_.ranges, at.lanes);
-  const bool scalar = !awkward.sum || (plan_.grids && awkward.sum->type.lanes == 1);
+  const bool scalar =
+      !awkward.sum || ((plan_.grids || !rests.empty()) && awkward.sum->type.lanes == 1);
   out.inside = scalar && awkward.bounded && r.min >= 0 && r.max + awkward.most < storage.stage;
   if (storage.stage < storage.size)
     offset.add(storage.stage, place_.stage[nest_.buffers[buffer].at]);
@@ -262,6 +278,13 @@ flat::Expr BlockEmitter::read_element(const Instance& at, BufferId buffer,
                         flat::load(plan_.storage[buffer].buffer, place, type, mask),
                         flat::imm(pad, type));
   }
+  return load_element(at, buffer, where, condition, pad);
+}
+
+flat::Expr BlockEmitter::load_element(const Instance& at, BufferId buffer, const Address& where,
+                                      const flat::Expr& condition, double pad) {
+  const Dtype dtype = nest_.buffers[buffer].dtype;
+  const int lanes = where.uniform ? 1 : at.lanes;
   flat::Expr mask = lower_mask(at, where, condition);
   const flat::Expr scalar_mask = mask;
   if (mask && mask->type.lanes < lanes) mask = flat::broadcast(mask, lanes);

@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "compiler/ir/expr/index_range.h"
 #include "compiler/ir/flat/flat.h"
 #include "compiler/lower/expand/code.h"
 #include "compiler/lower/expand/place.h"
@@ -111,7 +112,11 @@ class BlockEmitter {
     std::int64_t values = 0;  // that the expression takes, from 0 on
   };
   DigitValue digit_value(const Lin& coordinate, const LayoutDigit& digit, int lanes) const;
-  Address address(const Instance& at, BufferId buffer, const std::vector<ir::Affine>& index) const;
+  // `rests`: by dimension, what is added to the affine index; none, or null: nothing.
+  Address address(const Instance& at, BufferId buffer, const std::vector<ir::Affine>& index,
+                  const std::vector<flat::Expr>& rests = {}) const;
+  flat::Expr load_element(const Instance& at, BufferId buffer, const Address& where,
+                          const flat::Expr& condition, double pad);
   flat::Expr place_or_another(const Instance& at, BufferId buffer,
                               const std::vector<ir::Affine>& index, const Address& where,
                               const flat::Expr& condition) const;
@@ -123,6 +128,15 @@ class BlockEmitter {
   void emit_prefetch(BufferId buffer, const Address& address);
   flat::Expr lower_mask(const Instance& at, const Address& address,
                         const flat::Expr& condition) const;
+
+  // lookups.cpp
+  struct Row;  // of an index
+  Row row_of(const Instance& at, const ir::Expr& index, std::int64_t size);
+  ir::IndexRange range_here(const BlockPlan& plan, const ir::Expr& e) const;
+  void join_row(const Instance& at, Row& row) const;
+  void keep_inside(const Instance& at, Row& row) const;
+  flat::Expr is_inside(const Instance& at, const Row& row) const;
+  flat::Expr lookup_element(const Instance& at, const ir::Lookup& lookup);
 
   const Plan& plan_;
   const ir::Nest& nest_;

@@ -248,6 +248,7 @@ flat::Expr BlockEmitter::translate(const Instance& at, const ir::Expr& e) {
       flat::Expr inside = found == at.read_conditions.end() ? nullptr : found->second;
       return self.read_element(at, n.tensor, n.index, both(at.reached, inside), n.pad.value_or(0));
     }
+    flat::Expr operator()(const ir::Lookup& n) const { return self.lookup_element(at, n); }
     flat::Expr operator()(const ir::Unary& n) const {
       return flat_operation(n.op, self.translate(at, n.x));
     }

@@ -72,10 +72,10 @@ void Emitter::check_filled(BlockId id) const {
             ir::name_of(nest_.loops[digit.loop].kind));
   };
   for (const Iter& iter : plan.iters) check(iter.digits, "what it computes");
-  for (const ir::Read* read : ir::reads_of(block.body))
-    if (!plan_.is_of_group(read->tensor))
-      for (const Storage::Start& start : plan_.storage[read->tensor].start)
-        check(start.digits, nest_.buffers[read->tensor].name);
+  for (const BufferId read : ir::tensors_of(block.body))
+    if (!plan_.is_of_group(read))
+      for (const Storage::Start& start : plan_.storage[read].start)
+        check(start.digits, nest_.buffers[read].name);
 }
 
 // What an item keeps for itself, or leaves in memory that all groups see, it must read itself:
@@ -83,12 +83,10 @@ void Emitter::check_filled(BlockId id) const {
 void Emitter::check_reader(BlockId writer, BlockId reader, const std::vector<LoopId>& loops) const {
   const BufferId buffer = nest_.blocks[writer].writes;
   if (plan_.is_of_group(buffer) || !plan_.blocks[writer].live || !plan_.blocks[reader].live) return;
-  const auto reads = ir::reads_of(nest_.blocks[reader].body);
+  const auto reads = ir::tensors_of(nest_.blocks[reader].body);
   const bool resumes = !plan_.blocks[reader].resumed_over.empty() &&
                        plan_.is_cache_of(nest_.blocks[reader].writes, buffer);
-  if (!resumes &&
-      std::ranges::none_of(reads, [&](const ir::Read* r) { return r->tensor == buffer; }))
-    return;
+  if (!resumes && std::ranges::find(reads, buffer) == reads.end()) return;
   if (plan_.is_spread(buffer)) return;  // its own alone, or they exchange it
   std::vector<LoopId> wrote = plan_.bound_over(writer), needs = plan_.bound_over(reader);
   bool same = true;

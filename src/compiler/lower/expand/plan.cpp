@@ -84,9 +84,8 @@ std::vector<LoopId> Plan::bound_over(BlockId block) const {
 
 bool Plan::items_meet_in(LoopId loop) const {
   const auto touches = [&](BlockId id, BufferId buffer) {
-    const auto reads = ir::reads_of(nest.blocks[id].body);
-    return nest.blocks[id].writes == buffer ||
-           std::ranges::any_of(reads, [&](const ir::Read* r) { return r->tensor == buffer; });
+    const auto reads = ir::tensors_of(nest.blocks[id].body);
+    return nest.blocks[id].writes == buffer || std::ranges::find(reads, buffer) != reads.end();
   };
   return std::ranges::any_of(blocks_in[loop], [&](BlockId fills) {
     const BufferId filled = nest.blocks[fills].writes;

@@ -102,11 +102,11 @@ void Planner::plan_reductions(BlockId id) {
 void Planner::plan_consumers(BlockId id) {
   const ir::Block& block = nest_.blocks[id];
   BlockPlan& plan = plan_.blocks[id];
-  for (const ir::Read* read : ir::reads_of(block.body)) {
+  for (const BufferId read : ir::tensors_of(block.body)) {
     // A write-back saves partial results, too.
-    if (plan_.is_cache_of(read->tensor, block.writes)) continue;
+    if (plan_.is_cache_of(read, block.writes)) continue;
     for (BlockId w = 0; w < static_cast<BlockId>(plan_.blocks.size()); ++w) {
-      if (w == id || nest_.blocks[w].dead || nest_.blocks[w].writes != read->tensor) continue;
+      if (w == id || nest_.blocks[w].dead || nest_.blocks[w].writes != read) continue;
       BlockPlan::Progress progress{w, {}};
       for (const LoopId loop : plan.path) {
         if (!plan_.reduces_over(w, loop)) continue;
@@ -122,9 +122,9 @@ void Planner::plan_consumers(BlockId id) {
 // wait too.
 void Planner::inherit_waits(BlockId id) {
   BlockPlan& plan = plan_.blocks[id];
-  for (const ir::Read* read : ir::reads_of(nest_.blocks[id].body)) {
+  for (const BufferId read : ir::tensors_of(nest_.blocks[id].body)) {
     for (BlockId w = 0; w < static_cast<BlockId>(plan_.blocks.size()); ++w) {
-      if (w == id || nest_.blocks[w].dead || nest_.blocks[w].writes != read->tensor) continue;
+      if (w == id || nest_.blocks[w].dead || nest_.blocks[w].writes != read) continue;
       for (BlockPlan::Progress progress : plan_.blocks[w].only_in_last) {
         std::erase_if(progress.loops,
                       [&](LoopId l) { return std::ranges::find(plan.path, l) == plan.path.end(); });
@@ -138,18 +138,18 @@ void Planner::drop_dead_write_backs() {
   for (std::size_t id = 0; id < plan_.blocks.size(); ++id) {
     const ir::Block& block = nest_.blocks[id];
     if (block.dead || nest_.buffers[block.writes].scope != ir::Scope::kMemory) continue;
-    const auto reads = ir::reads_of(block.body);
-    if (reads.size() != 1 || !plan_.is_cache_of(reads[0]->tensor, block.writes)) continue;
+    const auto reads = ir::tensors_of(block.body);
+    if (reads.size() != 1 || !plan_.is_cache_of(reads[0], block.writes)) continue;
     bool read_elsewhere = false;
     for (std::size_t r = 0; r < plan_.blocks.size(); ++r) {
       if (nest_.blocks[r].dead || r == id) continue;
-      for (const ir::Read* read : ir::reads_of(nest_.blocks[r].body))
-        read_elsewhere |= read->tensor == block.writes;
+      for (const BufferId read : ir::tensors_of(nest_.blocks[r].body))
+        read_elsewhere |= read == block.writes;
     }
     if (read_elsewhere) continue;
     BlockPlan::Progress progress;
     for (std::size_t w = 0; w < plan_.blocks.size(); ++w)
-      if (!nest_.blocks[w].dead && nest_.blocks[w].writes == reads[0]->tensor && w != id)
+      if (!nest_.blocks[w].dead && nest_.blocks[w].writes == reads[0] && w != id)
         progress = {static_cast<BlockId>(w), plan_.blocks[w].resumed_over};
     plan_.blocks[id].live = !progress.loops.empty();
     plan_.blocks[id].never_in_last = progress;

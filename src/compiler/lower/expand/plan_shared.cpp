@@ -24,9 +24,8 @@ std::vector<BlockId> Planner::readers_of(BufferId id) const {
   std::vector<BlockId> out;
   for (BlockId b = 0; b < static_cast<BlockId>(plan_.blocks.size()); ++b) {
     if (nest_.blocks[b].dead) continue;
-    const auto reads = ir::reads_of(nest_.blocks[b].body);
-    if (std::ranges::any_of(reads, [id](const ir::Read* read) { return read->tensor == id; }))
-      out.push_back(b);
+    const auto reads = ir::tensors_of(nest_.blocks[b].body);
+    if (std::ranges::find(reads, id) != reads.end()) out.push_back(b);
   }
   return out;
 }
@@ -134,6 +133,7 @@ bool Planner::may_lie_in_output(BufferId id, BlockId last) const {
     return read->tensor == id && (read->index != block.index || read->pad);
   };
   if (std::ranges::any_of(ir::reads_of(block.body), elsewhere)) return false;
+  if (ir::looks_up(block.body, id)) return false;
   const auto writer = only_writer_of(id);
   if (!writer || nest_.blocks[*writer].reduce != ir::ReduceOp::kNone ||
       !std::ranges::all_of(nest_.blocks[*writer].index, is_plain_iterator) || !covers(last, id))

@@ -97,6 +97,12 @@ void Planner::plan_spread() {
     if (nest_.blocks[b].dead || !plan_.blocks[b].live) continue;
     for (const ir::Read* read : ir::reads_of(nest_.blocks[b].body))
       if (plan_.is_spread(read->tensor)) check_own(static_cast<BlockId>(b), *read);
+    for (const ir::Lookup* lookup : ir::lookups_of(nest_.blocks[b].body))
+      if (plan_.storage[lookup->tensor].is_register)
+        refuse(ErrorKind::kIllegalSchedule,
+               "block {} reads {} at computed places, which registers do not have: keep it in "
+               "memory",
+               nest_.blocks[b].name, nest_.buffers[lookup->tensor].name);
   }
 }
 

@@ -182,10 +182,9 @@ void Planner::plan_prepare() {
     plan_.prepared[id] = nest_.buffers[id].constant;
   const auto unprepared = [&](BlockId id) {
     const ir::Block& block = nest_.blocks[id];
-    const auto reads = ir::reads_of(block.body);
-    const auto varies = [&](const ir::Read* read) {
-      const ir::Buffer& buffer = nest_.buffers[read->tensor];
-      return buffer.scope != ir::Scope::kLiteral && plan_.prepared[read->tensor] == 0;
+    const auto reads = ir::tensors_of(block.body);
+    const auto varies = [&](BufferId read) {
+      return nest_.buffers[read].scope != ir::Scope::kLiteral && plan_.prepared[read] == 0;
     };
     return plan_.prepared[block.writes] == 0 || std::ranges::any_of(reads, varies);
   };
@@ -231,7 +230,7 @@ void Planner::allocate() {
   for (std::size_t b = 0; b < plan_.blocks.size(); ++b) {
     if (!plan_.blocks[b].live) continue;
     used[nest_.blocks[b].writes] = 1;
-    for (const ir::Read* read : ir::reads_of(nest_.blocks[b].body)) used[read->tensor] = 1;
+    for (const BufferId read : ir::tensors_of(nest_.blocks[b].body)) used[read] = 1;
     const BufferId cached = nest_.buffers[nest_.blocks[b].writes].cache_of;
     if (!plan_.blocks[b].resumed_over.empty() && cached >= 0) used[cached] = 1;
   }

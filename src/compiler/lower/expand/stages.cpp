@@ -222,11 +222,11 @@ std::vector<flat::Stmt> Emitter::loads_ahead(LoopId loop, std::vector<flat::Stmt
 bool Emitter::copies_own_work(LoopId loop) const {
   const auto& blocks = plan_.blocks_in[loop];
   return std::ranges::any_of(blocks, [&](BlockId id) {
-    const auto reads = ir::reads_of(nest_.blocks[id].body);
+    const auto reads = ir::tensors_of(nest_.blocks[id].body);
     return nest_.buffers[nest_.blocks[id].writes].stages > 1 &&
-           std::ranges::any_of(reads, [&](const ir::Read* read) {
-             return std::ranges::any_of(
-                 blocks, [&](BlockId w) { return nest_.blocks[w].writes == read->tensor; });
+           std::ranges::any_of(reads, [&](BufferId read) {
+             return std::ranges::any_of(blocks,
+                                        [&](BlockId w) { return nest_.blocks[w].writes == read; });
            });
   });
 }

@@ -109,6 +109,7 @@ bool touches_plain_border(const ir::Nest& nest, LoopId loop) {
     const ir::Block& block = nest.blocks[id];
     for (const ir::Read* read : ir::reads_of(block.body))
       if (is_plain(block, read->tensor, read->index)) return true;
+    if (!ir::lookups_of(block.body).empty()) return true;
   }
   return false;
 }

@@ -38,6 +38,12 @@ class Cacher {
         resolve_layout(nest_, step_.layout, nest_.buffers[original_].shape.size(), step_.name));
     const std::vector<BlockId> readers = analysis::readers_of(nest_, original_, loop_);
     const std::vector<BlockId> writers = analysis::writers_of(nest_, original_, loop_);
+    // What is read at computed places stays where it is.
+    const auto looks_up = [&](BlockId id) {
+      return ir::looks_up(nest_.blocks[id].body, original_);
+    };
+    if (std::ranges::any_of(readers, looks_up))
+      return refuse(Refusal::kNotElementwise, step_.buffer);
     if (!step_.reader.empty())
       return cache_for(LATHE_TRY(block_named(nest_, step_.reader)), writers);
     if (readers.empty() && writers.empty()) return refuse(Refusal::kNotUsedThere, step_.buffer);

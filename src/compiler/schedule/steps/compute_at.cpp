@@ -21,6 +21,7 @@ using ir::SizeId;
 // beyond the shape.
 bool reads_all(ir::Nest& nest, BlockId reader, BlockId producer) {
   const BufferId id = nest.blocks[producer].writes;
+  if (ir::looks_up(nest.blocks[reader].body, id)) return false;
   const std::vector<ir::Affine>* index = nullptr;
   for (const ir::Read* read : ir::reads_of(nest.blocks[reader].body)) {
     if (read->tensor != id) continue;
@@ -110,6 +111,9 @@ StepResult<void> check(ir::Nest& nest, const ComputeAt& step, BlockId producer, 
   const auto readers = analysis::readers_of(nest, block.writes);
   const auto inside = analysis::readers_of(nest, block.writes, loop);
   if (inside.empty()) return refuse(Refusal::kNotUsedThere, step.loop);
+  // All of it would be computed in each iteration.
+  if (analysis::is_looked_up(nest, block.writes, loop))
+    return refuse(Refusal::kNotElementwise, step.block);
   if (inside.size() != readers.size())
     LATHE_TRY_STATUS(check_later_readers(nest, step, producer, loop));
   if (!std::ranges::all_of(block.index,
@@ -117,8 +121,8 @@ StepResult<void> check(ir::Nest& nest, const ComputeAt& step, BlockId producer, 
       !analysis::can_be_placed_anew(nest, producer))
     return refuse(Refusal::kNotElementwise, step.block);
   // What the block reads must be there completely, not only as far as the old place asked for it.
-  for (const ir::Read* read : ir::reads_of(block.body))
-    if (analysis::is_in_the_making(nest, read->tensor, loop))
+  for (const BufferId read : ir::tensors_of(block.body))
+    if (analysis::is_in_the_making(nest, read, loop))
       return refuse(Refusal::kBreaksDependence, step.block);
   // The block's own loops go with it, up to a loop that is around the new place too.
   const auto own = analysis::own_loops(nest, producer, loop);

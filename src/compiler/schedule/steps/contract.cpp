@@ -131,6 +131,7 @@ class Contraction {
         for (ir::InRange::Row& row : rows) row.index = ir::substitute(row.index, of_iter);
         return ir::in_range(std::move(rows));
       }
+      if (std::holds_alternative<ir::Lookup>(leaf->value)) return leaf;
       const auto& read = std::get<ir::Read>(leaf->value);
       std::vector<Affine> index;
       for (const Affine& row : read.index) index.push_back(ir::substitute(row, of_iter));

@@ -73,8 +73,8 @@ class Recogniser {
 
  private:
   bool depends(const Expr& e) const {
-    return std::ranges::any_of(ir::reads_of(e),
-                               [&](const ir::Read* r) { return r->tensor == extreme_.buffer; });
+    const std::vector<int> read = ir::tensors_of(e);
+    return std::ranges::find(read, extreme_.buffer) != read.end();
   }
   bool is_element(const Expr& e) const {
     return ir::equal(unconverted(e), unconverted(extreme_.element));

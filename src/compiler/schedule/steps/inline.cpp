@@ -12,53 +12,30 @@ using ir::Affine;
 using ir::BlockId;
 using ir::Expr;
 
-// Puts in the block's body for the element `at`, affine in the reader's iterators.
-class Substitution {
- public:
-  Substitution(const ir::Block& block, const std::vector<Affine>& at)
-      : of_iter_(block.iters.size()) {
-    for (std::size_t d = 0; d < at.size(); ++d) {
-      const auto iter = static_cast<std::size_t>(plain_iter(block.index[d]));
-      of_iter_[iter] = at[d] + Affine::constant(-block.index[d].offset);
-    }
-    body_ = ir::rewrite_leaves(block.body, [&](const Expr& leaf) { return replaced(leaf); });
+// The value of a block's element at these places, expressions of i64 over the reader's iterators.
+// Nothing where a condition that the block asks would not be affine any more.
+std::optional<Expr> element_at(const ir::Block& block, const std::vector<Expr>& at) {
+  std::vector<Expr> values(block.iters.size());
+  for (Expr& value : values) value = ir::constant(0, Dtype::kI64);
+  for (std::size_t d = 0; d < at.size(); ++d) {
+    Expr& value = values[static_cast<std::size_t>(plain_iter(block.index[d]))];
+    const std::int64_t before = block.index[d].offset;
+    const ir::AffineAndRest parts = ir::affine_and_rest(at[d]);
+    const Affine affine = parts.affine + Affine::constant(-before);
+    if (!parts.rest) value = ir::value_of(affine);
+    else if (before == 0) value = at[d];
+    else
+      value = ir::binary(ir::BinaryOp::kSub, at[d],
+                         ir::constant(static_cast<double>(before), Dtype::kI64));
   }
-  Expr body() const { return body_; }
+  return ir::with_iterators(block.body, values);
+}
 
- private:
-  Expr replaced(const Expr& leaf) const {
-    if (const auto* read = std::get_if<ir::Read>(&leaf->value)) {
-      std::vector<Affine> index;
-      for (const Affine& row : read->index) index.push_back(ir::substitute(row, of_iter_));
-      return ir::read(read->tensor, std::move(index), leaf->dtype, read->pad);
-    }
-    if (const auto* range = std::get_if<ir::InRange>(&leaf->value)) {
-      std::vector<ir::InRange::Row> rows = range->rows;
-      for (ir::InRange::Row& row : rows) row.index = ir::substitute(row.index, of_iter_);
-      return ir::in_range(std::move(rows));
-    }
-    return value_of(of_iter_[static_cast<std::size_t>(std::get<ir::IterValue>(leaf->value).iter)]);
-  }
-
-  static Expr value_of(const Affine& a) {
-    Expr sum;
-    const auto append = [&](Expr e) {
-      sum = sum ? ir::binary(ir::BinaryOp::kAdd, sum, std::move(e)) : std::move(e);
-    };
-    for (const ir::AffineTerm& t : a.terms) {
-      Expr term = ir::iter_value(t.iter);
-      if (t.coef != 1)
-        term = ir::binary(ir::BinaryOp::kMul, term,
-                          ir::constant(static_cast<double>(t.coef), Dtype::kI64));
-      append(std::move(term));
-    }
-    if (a.offset != 0 || !sum) append(ir::constant(static_cast<double>(a.offset), Dtype::kI64));
-    return sum;
-  }
-
-  std::vector<Affine> of_iter_;
-  Expr body_;
-};
+std::vector<Expr> values_of(const std::vector<Affine>& rows) {
+  std::vector<Expr> out;
+  for (const Affine& row : rows) out.push_back(ir::value_of(row));
+  return out;
+}
 
 // The rows that may leave the tensor. Those that always stay inside need no test.
 StepResult<std::vector<ir::InRange::Row>> border_tests(const ir::Nest& nest,
@@ -87,12 +64,22 @@ StepResult<std::vector<ir::InRange::Row>> border_tests(const ir::Nest& nest,
 StepResult<void> inline_into(ir::Nest& nest, const ir::Block& block, ir::Block& reader) {
   const ir::Buffer& buffer = nest.buffers[block.writes];
   StepResult<void> result;
-  reader.body = ir::rewrite_leaves(reader.body, [&](const Expr& leaf) {
+  const auto value_at = [&](const std::vector<Expr>& at, const Expr& leaf) {
+    const std::optional<Expr> value = element_at(block, at);
+    if (!value) result = refuse(Refusal::kNotElementwise, block.name);
+    return value ? ir::cast(ir::cast(*value, buffer.dtype), leaf->dtype) : leaf;
+  };
+  reader.body = ir::rewrite_leaves(reader.body, [&](const Expr& leaf) -> Expr {
+    if (const auto* lookup = std::get_if<ir::Lookup>(&leaf->value);
+        lookup != nullptr && lookup->tensor == block.writes && result) {
+      // What is read instead would have to be asked for at places that are not affine.
+      if (lookup->pad) result = refuse(Refusal::kPadNeedsOwnStorage, buffer.name);
+      return result ? value_at(lookup->index, leaf) : leaf;
+    }
     const auto* read = std::get_if<ir::Read>(&leaf->value);
     if (!read || read->tensor != block.writes || !result) return leaf;
-    Expr value =
-        ir::cast(ir::cast(Substitution(block, read->index).body(), buffer.dtype), leaf->dtype);
-    if (!read->pad) return value;
+    const Expr value = value_at(values_of(read->index), leaf);
+    if (!read->pad || !result) return value;
     auto rows = border_tests(nest, reader, buffer, *read);
     if (!rows) {
       result = std::unexpected(rows.error());
@@ -130,8 +117,8 @@ StepResult<void> apply_step(ir::Nest& nest, const Inline& step) {
   const std::vector<BlockId> readers = analysis::readers_of(nest, block.writes);
   if (readers.empty()) return refuse(Refusal::kNotUsedThere, step.block);
   for (const BlockId reader : readers) {
-    for (const ir::Read* read : ir::reads_of(block.body))
-      if (!nest.is_inside({ir::Item::Kind::kBlock, reader}, nest.buffers[read->tensor].at))
+    for (const ir::BufferId read : ir::tensors_of(block.body))
+      if (!nest.is_inside({ir::Item::Kind::kBlock, reader}, nest.buffers[read].at))
         return refuse(Refusal::kBreaksDependence, step.block);
     // A cache of the result is now computed, not copied, unless the result was a copy itself.
     ir::Buffer& written = nest.buffers[nest.blocks[reader].writes];

@@ -129,6 +129,7 @@ class Joiner {
   bool reads_what_is_there(BufferId buffer, BlockId writer, BlockId reader) {
     const LoopId loop = loops_[0];
     if (group_of(writer) > group_of(reader)) return false;
+    if (ir::looks_up(nest_.blocks[reader].body, buffer)) return false;
     if (tells_iteration(buffer, writer, reader)) return true;
     const auto region = region_computed(nest_, writer, loop);
     if (!region || !region->guards.empty()) return false;

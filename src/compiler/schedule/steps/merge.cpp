@@ -163,6 +163,7 @@ class Merger {
     auto& dims = found_.dims[id];
     if (dims.contains(d)) return {};
     const ir::Buffer& buffer = nest_.buffers[id];
+    if (analysis::is_looked_up(nest_, id)) return no();
     if (dims.contains(d - 1) || dims.contains(d + 1) || !buffer.layout.empty() ||
         buffer.pad_stride != 0 || buffer.at != ir::kRoot || buffer.cache_of >= 0 ||
         !nest_.sizes.is_constant(buffer.shape[static_cast<std::size_t>(d)]) ||

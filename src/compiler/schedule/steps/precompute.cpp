@@ -52,8 +52,7 @@ class Precomputer {
            std::holds_alternative<ir::Read>(what_->value);
   }
   bool reads_result(const ir::Block& block) const {
-    return std::ranges::any_of(ir::reads_of(what_),
-                               [&](const ir::Read* read) { return read->tensor == block.writes; });
+    return std::ranges::count(ir::tensors_of(what_), block.writes) > 0;
   }
 
   StepResult<ir::BufferId> make(const ir::Block& block, int position) {
@@ -81,6 +80,7 @@ class Precomputer {
       for (ir::InRange::Row& row : rows) row.index = at(row.index);
       return ir::in_range(std::move(rows));
     }
+    if (std::holds_alternative<ir::Lookup>(leaf->value)) return leaf;
     const auto& read = std::get<ir::Read>(leaf->value);
     std::vector<Affine> index;
     for (const Affine& row : read.index) index.push_back(at(row));

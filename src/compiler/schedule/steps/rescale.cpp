@@ -112,6 +112,8 @@ class Rescaler {
   // Where in the extreme the terms find theirs.
   StepResult<void> find_rows() {
     const BufferId extreme = block(extreme_.all).writes;
+    if (ir::looks_up(block(sum_.part).body, extreme))
+      return refuse(Refusal::kNotAnExtreme, step_.block);
     for (const ir::Read* read : ir::reads_of(block(sum_.part).body)) {
       if (read->tensor != extreme) continue;
       if (read->pad || (found_ && rows_ != read->index))

@@ -67,10 +67,7 @@ class Mover {
   }
 
   std::vector<BufferId> buffers_read() const {
-    std::vector<BufferId> out;
-    for (const ir::Read* read : ir::reads_of(nest_.blocks[consumer_].body))
-      if (std::ranges::find(out, read->tensor) == out.end()) out.push_back(read->tensor);
-    return out;
+    return ir::tensors_of(nest_.blocks[consumer_].body);
   }
 
   // The block in the loop that computes the buffer, even if a write-back fills the buffer itself.
@@ -145,6 +142,8 @@ class Mover {
   // computed of it.
   StepResult<void> cover(BufferId buffer, BlockId producer) {
     const ir::BufferId written = nest_.blocks[producer].writes;
+    if (ir::looks_up(nest_.blocks[consumer_].body, buffer))
+      return refuse(Refusal::kNotElementwise, step_.block);
     if (written != buffer && nest_.buffers[written].cache_of != buffer)
       return refuse(Refusal::kBreaksDependence, step_.block);
     const Region region = LATHE_TRY(region_computed(nest_, there_after(buffer, producer), loop_));

@@ -114,11 +114,10 @@ bool needs(const ir::Nest& nest, ir::BlockId id, const std::set<ir::BufferId>& b
   while (!open.empty()) {
     const ir::Block& block = nest.blocks[open.back()];
     open.pop_back();
-    for (const ir::Read* read : ir::reads_of(block.body)) {
-      if (buffers.contains(read->tensor)) return true;
-      if (!seen.insert(read->tensor).second) continue;
-      for (const ir::BlockId writer : analysis::writers_of(nest, read->tensor))
-        open.push_back(writer);
+    for (const ir::BufferId read : ir::tensors_of(block.body)) {
+      if (buffers.contains(read)) return true;
+      if (!seen.insert(read).second) continue;
+      for (const ir::BlockId writer : analysis::writers_of(nest, read)) open.push_back(writer);
     }
   }
   return false;

@@ -1,6 +1,7 @@
 #include "tuner/space/rules/shared/axes.h"
 
 #include <algorithm>
+#include <cmath>
 #include <optional>
 
 #include "compiler/te/scan.h"
@@ -156,7 +157,7 @@ Axes assign(const te::Workload& workload, int stage_index, int vector) {
     if (better) axes.weights = read;
   }
   for (const ir::Read* read : reads)
-    if (read != axes.weights && axes.input == nullptr) axes.input = read;
+    if (read != axes.weights && axes.input == nullptr && !is_anywhere(*read)) axes.input = read;
   // Tiles use vectors again along the axes that the other operand alone has.
   bool reuses = false;
   for (int i = 0; i < static_cast<int>(stage.iters.size()); ++i)
@@ -238,6 +239,8 @@ bool layout_is_free(const te::Workload& workload, int tensor) {
   if (t.role == te::TensorRole::kLiteral) return false;
   return t.constant || t.role == te::TensorRole::kIntermediate || workload.contract.free_layout;
 }
+
+bool is_anywhere(const ir::Read& read) { return read.pad && std::isnan(*read.pad); }
 
 bool touches(const std::vector<ir::Affine>& index, int iter) {
   return std::ranges::any_of(index, [&](const ir::Affine& row) { return row.coef_of(iter) != 0; });

@@ -67,7 +67,10 @@ std::vector<ir::Affine> written_index(const te::Stage& stage);
 // has the iterator too.
 int plain_dim(const std::vector<ir::Affine>& index, int iter);
 bool touches(const std::vector<ir::Affine>& index, int iter);
-// The same where the reduction goes through its dimension in parts.
+// True for what stands in a view for an element at a computed place (ir::Lookup): any of the
+// tensor, which is no operand that could be copied or laid out.
+bool is_anywhere(const ir::Read& read);
+// plain_dim where the reduction goes through its dimension in parts.
 int dim_along(const Axes& axes, const std::vector<ir::Affine>& index, int iter);
 // The index as if the reduction were whole.
 std::vector<ir::Affine> without_parts(const Axes& axes, std::vector<ir::Affine> index);

@@ -16,6 +16,8 @@ ir::BufferId cached_tensor(const ir::Nest& nest, ir::BufferId buffer) {
 template <class Predicate>
 bool reads_own_element(const ir::Expr& body, std::size_t dims, Predicate is_read) {
   bool reads = false;
+  for (const ir::Lookup* lookup : ir::lookups_of(body))
+    if (is_read(lookup->tensor)) return false;
   for (const ir::Read* read : ir::reads_of(body)) {
     if (!is_read(read->tensor)) continue;
     reads = true;

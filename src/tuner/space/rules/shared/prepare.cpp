@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <functional>
+#include <limits>
 
 #include "compiler/algebra/algebra.h"
 #include "compiler/analysis/dependence.h"
@@ -54,8 +55,10 @@ bool is_worth_inlining(const ir::Nest& nest, ir::BlockId id) {
   bool in_sum = false;  // that computes what it reads anew for several of its results
   for (const ir::BlockId reader : analysis::readers_of(nest, block.writes)) {
     const auto reads = ir::reads_of(nest.blocks[reader].body);
-    const auto times = static_cast<int>(
-        std::ranges::count(reads, block.writes, [](const ir::Read* read) { return read->tensor; }));
+    const auto lookups = ir::lookups_of(nest.blocks[reader].body);
+    const auto tensor = [](const auto* access) { return access->tensor; };
+    const auto times = static_cast<int>(std::ranges::count(reads, block.writes, tensor) +
+                                        std::ranges::count(lookups, block.writes, tensor));
     evaluations += times * iterations_of(nest, reader);
     in_sum |= nest.blocks[reader].reduce == ir::ReduceOp::kSum;
     if (nodes_in(nest.blocks[reader].body) + times * nodes > kLargestBody) return false;
@@ -78,6 +81,12 @@ te::Tensor tensor_of(const ir::Nest& nest, ir::BufferId id, const te::Workload& 
   for (const ir::SizeId size : buffer.shape)
     tensor.shape.push_back(nest.sizes.constant_value(size));
   return tensor;
+}
+
+// What rules see of an element that is read at a computed place (is_anywhere).
+ir::Expr read_anywhere(const ir::Nest& nest, const ir::Lookup& lookup, Dtype dtype) {
+  return ir::read(lookup.tensor, std::vector<ir::Affine>(nest.buffers[lookup.tensor].shape.size()),
+                  dtype, std::numeric_limits<double>::quiet_NaN());
 }
 
 te::Stage stage_of(const ir::Nest& nest, ir::BlockId id, const std::set<std::string>& outer) {
@@ -115,7 +124,9 @@ te::Stage stage_of(const ir::Nest& nest, ir::BlockId id, const std::set<std::str
     }
     of_iter.push_back(std::move(value));
   }
-  stage.body = ir::rewrite_leaves(block.body, [&](const ir::Expr& leaf) {
+  stage.body = ir::rewrite_leaves(block.body, [&](const ir::Expr& leaf) -> ir::Expr {
+    if (const auto* lookup = std::get_if<ir::Lookup>(&leaf->value))
+      return read_anywhere(nest, *lookup, leaf->dtype);
     const auto* read = std::get_if<ir::Read>(&leaf->value);
     if (read == nullptr) return leaf;
     std::vector<ir::Affine> index;

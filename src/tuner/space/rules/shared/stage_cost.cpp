@@ -26,7 +26,8 @@ double cycles_of(const te::Workload& workload, const te::Stage& stage, int lanes
     if (const auto* unary = std::get_if<ir::Unary>(&e->value))
       operations += is_short(unary->op) ? kOperation : kFunction;
     if (std::holds_alternative<ir::Binary>(e->value)) operations += kOperation;
-    if (std::holds_alternative<ir::Read>(e->value)) accesses += kAccess;
+    if (std::holds_alternative<ir::Read>(e->value) || std::holds_alternative<ir::Lookup>(e->value))
+      accesses += kAccess;
   });
   // A product is added up by the instruction that makes it, from what a tile keeps in registers.
   if (stage.reduce != ir::ReduceOp::kNone) return vectors * std::max(operations, kOperation);

@@ -16,8 +16,8 @@ constexpr double kFewTerms = 64;
 
 bool is_read(const te::Workload& workload, int tensor) {
   return std::ranges::any_of(workload.stages, [&](const te::Stage& stage) {
-    return std::ranges::any_of(ir::reads_of(stage.body),
-                               [&](const ir::Read* read) { return read->tensor == tensor; });
+    const std::vector<int> read = ir::tensors_of(stage.body);
+    return std::ranges::find(read, tensor) != read.end();
   });
 }
 
