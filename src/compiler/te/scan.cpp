@@ -1,6 +1,7 @@
 #include "compiler/te/scan.h"
 
 #include <algorithm>
+#include <utility>
 
 #include <fmt/ranges.h>
 
