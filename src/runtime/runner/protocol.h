@@ -92,7 +92,7 @@ struct RunnerSetup {
   std::int64_t shift = 0;
 };
 template <>
-inline constexpr Schema kSchema<RunnerSetup>{1, 4, "RunnerSetup"};
+inline constexpr Schema kSchema<RunnerSetup>{1, 5, "RunnerSetup"};
 template <>
 inline constexpr auto kFields<RunnerSetup> = fields<RunnerSetup>(
     &RunnerSetup::inputs, &RunnerSetup::outputs, &RunnerSetup::inputs_asset, &RunnerSetup::threads,
@@ -125,7 +125,7 @@ struct Load {
   std::vector<std::int64_t> drop;               // candidates to drop first
 };
 template <>
-inline constexpr Schema kSchema<Load>{3, 1, "Load"};
+inline constexpr Schema kSchema<Load>{3, 2, "Load"};
 template <>
 inline constexpr auto kFields<Load> =
     fields<Load>(&Load::id, &Load::inputs, &Load::outputs, &Load::check, &Load::drop);
@@ -198,7 +198,7 @@ struct Execute {
   bool cold = false;  // throw all data out of the caches before each call
 };
 template <>
-inline constexpr Schema kSchema<Execute>{5, 1, "Execute"};
+inline constexpr Schema kSchema<Execute>{5, 2, "Execute"};
 template <>
 inline constexpr auto kFields<Execute> =
     fields<Execute>(&Execute::inputs, &Execute::outputs, &Execute::repeats,

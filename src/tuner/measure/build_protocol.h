@@ -90,7 +90,7 @@ inline constexpr auto kFields<measure::BuildStream> =
     fields<measure::BuildStream>(&measure::BuildStream::read, &measure::BuildStream::written);
 
 template <>
-inline constexpr Schema kSchema<measure::Built>{121, 2, "Built"};
+inline constexpr Schema kSchema<measure::Built>{121, 3, "Built"};
 template <>
 inline constexpr auto kFields<measure::Built> = fields<measure::Built>(
     stays(&measure::Built::tag), stays(&measure::Built::error), &measure::Built::library,
@@ -101,7 +101,7 @@ inline constexpr auto kFields<measure::Built> = fields<measure::Built>(
     &measure::Built::link_seconds);
 
 template <>
-inline constexpr Schema kSchema<measure::BuiltPeak>{122, 2, "BuiltPeak"};
+inline constexpr Schema kSchema<measure::BuiltPeak>{122, 3, "BuiltPeak"};
 template <>
 inline constexpr auto kFields<measure::BuiltPeak> =
     fields<measure::BuiltPeak>(&measure::BuiltPeak::built, &measure::BuiltPeak::flops);

@@ -24,14 +24,19 @@ flat::Program promote_halves(flat::Program program, const Target& target);
 
 // Writes exp, expm1, log, log1p, tanh, erf, sigmoid, pow, rsqrt, sin, cos and tan as arithmetic
 // without branches or calls; floor, ceil and round too, where the target has no instruction for
-// them. Largest errors in units in the last
-// place: first those that bench_math found with fused multiply-adds (of which arguments,
-// bench/results/math.md tells), then what tests/unit/lower/expand_math_test.cpp allows.
+// them. Largest errors in units in the last place: first those that bench_math found with fused
+// multiply-adds (of which arguments, bench/results/math.md tells), then what
+// tests/unit/lower/expand_math_test.cpp allows.
 //            exp   log   tanh  erf   sigmoid  rsqrt  pow
 //   f32      0.90  0.83  2.53  1.79  2.41     1.50   0.51
 //   f64      0.86  0.76  2.19  0.93  1.95     1.47   0.84 of what is allowed
 //   f32      1.5   1     2.6   2     2.5      1.5    1
 //   f64      1.5   1.5   3     2     3        1.5    2 + 1.5 |y log2 x|
+//            expm1  log1p  sin   cos   tan      the last three up to trigonometric_limit
+//   f32      1.44   2.00   1.61  1.69  3.77
+//   f64      1.88   2.29   1.53  1.47  3.08
+//   f32      2.5    2.5    2     2     4
+//   f64      2.5    2.5    2     2     4
 // NaN, infinities, signed zeros, and subnormal arguments and results are those of libm.
 flat::Program expand_math(flat::Program program, const Target& target);
 
