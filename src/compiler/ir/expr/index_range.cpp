@@ -84,6 +84,9 @@ class Ranges {
         if (b.low <= 0) return numbers_of(dtype);
         return {std::min(a.low / b.low, a.low / b.high), std::max(a.high / b.low, a.high / b.high)};
       case BinaryOp::kMod: return remainder(a, b, dtype);
+      case BinaryOp::kBitAnd:
+        if (a.low >= 0 && b.low >= 0) return {0, std::min(a.high, b.high)};
+        return b.low >= 0 ? IndexRange{0, b.high} : numbers_of(dtype);
       default: return numbers_of(dtype);
     }
   }
@@ -106,6 +109,9 @@ IndexRange numbers_of(Dtype dtype) {
     case Dtype::kBool: return {0, 1};
     case Dtype::kI8: return {-128, 127};
     case Dtype::kU8: return {0, 255};
+    case Dtype::kI16: return {-32768, 32767};
+    case Dtype::kU16: return {0, 65535};
+    case Dtype::kU32: return {0, std::numeric_limits<std::uint32_t>::max()};
     case Dtype::kI32:
       return {std::numeric_limits<std::int32_t>::min(), std::numeric_limits<std::int32_t>::max()};
     case Dtype::kI64:
