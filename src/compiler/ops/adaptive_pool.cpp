@@ -65,7 +65,7 @@ struct AdaptivePool {
 Result<AdaptivePool> adaptive_pool_of(const Values& values) {
   const Dtype dtype = LATHE_TRY(float_of(values));
   const auto input = LATHE_TRY(values.dims("input", 4));
-  const auto output = LATHE_TRY(values.each("output", "yx"));
+  const auto output = LATHE_TRY(values.each("windows", "yx"));
   return AdaptivePool{
       input, {input[2], output[0], "y", "r"}, {input[3], output[1], "x", "s"}, dtype};
 }
@@ -89,7 +89,7 @@ Result<std::vector<Algorithm>> build_adaptive_avg(const Values& values) {
 
 std::vector<Parameter> adaptive_parameters() {
   return {{Kind::kDims, "input", "", "shape of the input: n,c,h,w"},
-          {Kind::kInts, "output", "", "how many windows: one value, or y,x"},
+          {Kind::kInts, "windows", "", "how many: one value, or y,x"},
           float_parameter()};
 }
 

@@ -261,7 +261,7 @@ TEST(AdaptivePool2d, WindowsCoverTheImageEvenly) {
       for (const bool mean : {true, false}) {
         const char* name = mean ? "adaptive_avg_pool2d" : "adaptive_max_pool2d";
         const Evaluation r = run(
-            built(name, {{"input", list(input)}, {"output", list(output)}, {"dtype", dtype}}), 12);
+            built(name, {{"input", list(input)}, {"windows", list(output)}, {"dtype", dtype}}), 12);
         expect_output(
             r, {input[0], input[1], output[0], output[1]},
             [&](const Index& y) {

@@ -213,7 +213,7 @@ class Shapes {
   }
   Arguments adaptive_pool() {
     return {{"input", list({any({1, 2}), size(), any({1, 5, 7, 12, 17}), any({3, 8, 13, 31})})},
-            {"output", list({any({1, 2, 3, 5}), any({1, 2, 3, 7})})}};
+            {"windows", list({any({1, 2, 3, 5}), any({1, 2, 3, 7})})}};
   }
   Arguments global_pool() {
     return {{"input", list({size(), size(), any({1, 7, 14}), any({1, 3, 7})})}};

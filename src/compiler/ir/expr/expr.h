@@ -136,7 +136,7 @@ struct InRange {
 };
 
 struct Node {
-  std::variant<Const, IterValue, Read, Lookup, Unary, Binary, Select, Cast, InRange> value;
+  std::variant<Const, IterValue, Read, Unary, Binary, Select, Cast, InRange, Lookup> value;
   Dtype dtype;
 };
 
