@@ -11,6 +11,8 @@
 #include "base/hash.h"
 #include "base/json.h"
 #include "base/known_names.h"
+#include "base/split.h"
+#include "compiler/algebra/algebra.h"
 #include "compiler/backends/backends.h"
 #include "compiler/ir/nest/nest.h"
 #include "compiler/sharing/sharing.h"
@@ -31,10 +33,21 @@ Result<flat::Program> flat_program(const ViewRequest& request) {
   return api::flat_program(request.workload, request.trace, request.target);
 }
 
+// The stages as algebra rewrites them, where it does, a comment each.
+std::string rewritten_text(const te::Workload& workload) {
+  const auto [rewritten, steps] = algebra::rewritten(workload);
+  if (steps.empty()) return "";
+  std::string out = "# computed as\n";
+  for (const std::string& line : split(te::print_workload(rewritten), '\n'))
+    if (line.find(" = ") != line.npos) out += fmt::format("#   {}\n", line);
+  return out;
+}
+
 Result<std::string> show_expression(const ViewRequest& request) {
-  return fmt::format("{}# {:.4g} GFLOP, {:.4g} MB of inputs and outputs\n# key: {}\n",
-                     te::print_workload(request.workload), te::flops(request.workload) / 1e9,
-                     te::io_bytes(request.workload) / 1e6, te::workload_key(request.workload));
+  return fmt::format("{}{}# {:.4g} GFLOP, {:.4g} MB of inputs and outputs\n# key: {}\n",
+                     te::print_workload(request.workload), rewritten_text(request.workload),
+                     te::flops(request.workload) / 1e9, te::io_bytes(request.workload) / 1e6,
+                     te::workload_key(request.workload));
 }
 
 std::string values_of(const space::Knob& knob) {
