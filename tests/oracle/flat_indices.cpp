@@ -1,6 +1,7 @@
 #include "oracle/flat_indices.h"
 
 #include <algorithm>
+#include <cstdlib>
 #include <stdexcept>
 
 #include "compiler/ir/flat/rewrite.h"
@@ -59,7 +60,10 @@ Lanes Indices::lanes(const Expr& e) const {
       out[l] = scalar(r->base) + r->stride * static_cast<std::int64_t>(l);
   } else if (const auto* u = std::get_if<flat::Unary>(&e->value)) {
     const Lanes x = lanes(u->x);
-    for (std::size_t l = 0; l < n; ++l) out[l] = u->op == flat::UnaryOp::kNot ? x[l] == 0 : -x[l];
+    for (std::size_t l = 0; l < n; ++l)
+      out[l] = u->op == flat::UnaryOp::kNot   ? x[l] == 0
+               : u->op == flat::UnaryOp::kAbs ? std::abs(x[l])
+                                              : -x[l];
   } else if (const auto* s = std::get_if<flat::Select>(&e->value)) {
     const Lanes c = lanes(s->condition), t = lanes(s->then), o = lanes(s->otherwise);
     for (std::size_t l = 0; l < n; ++l) out[l] = c[c.size() == 1 ? 0 : l] != 0 ? t[l] : o[l];

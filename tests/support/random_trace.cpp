@@ -184,14 +184,15 @@ class Proposer {
   }
 
   Step precompute() {
-    const ir::Block& block = nest().blocks[static_cast<std::size_t>(pick(nest().blocks_in_order()))];
+    const ir::Block& block =
+        nest().blocks[static_cast<std::size_t>(pick(nest().blocks_in_order()))];
     const auto all = schedule::subexpressions(block.body).size();
-    return schedule::Precompute{block.name, static_cast<std::int64_t>(rng_.below(all)),
-                                fresh("p")};
+    return schedule::Precompute{block.name, static_cast<std::int64_t>(rng_.below(all)), fresh("p")};
   }
 
   Step contract() {
-    const ir::Block& block = nest().blocks[static_cast<std::size_t>(pick(nest().blocks_in_order()))];
+    const ir::Block& block =
+        nest().blocks[static_cast<std::size_t>(pick(nest().blocks_in_order()))];
     schedule::Contract s{block.name, {}, fresh("s")};
     const auto factors = static_cast<std::int64_t>(schedule::factors_of(block.body).size());
     for (std::int64_t f = 0; f < factors; ++f)

@@ -293,7 +293,11 @@ class Generator {
     const std::string c = real_ ? pick({"0.5", "-0.75", "0.25"}) : "1";
     switch (rng_.below(7)) {
       case 0:
-        text += fmt::format("Y[{}] = max({}, {})\n", at, own(1, real_ ? "-inf" : "-3"), x);
+        text += fmt::format("Y[{}] = max({}, {})\n", at,
+                            own(1, real_             ? "-inf"
+                                   : type_[0] == 'i' ? "-3"
+                                                     : "0"),
+                            x);
         break;
       case 1: text += fmt::format("Y[{}] = min({}, {})\n", at, x, own(1, "2")); break;
       case 2: text += fmt::format("Y[{}] = {} * {} + {}\n", at, own(1, "1"), c, x); break;

@@ -204,8 +204,8 @@ Rewritten rewritten(const te::Workload& workload) {
   rewrite(nest, out.steps, workload.contract.free_layout);
   if (out.steps.empty()) return out;
   for (std::size_t b = workload.tensors.size(); b < nest.buffers.size(); ++b) {
-    te::Tensor tensor{nest.buffers[b].name, nest.buffers[b].dtype, {},
-                      te::TensorRole::kIntermediate};
+    te::Tensor tensor{
+        nest.buffers[b].name, nest.buffers[b].dtype, {}, te::TensorRole::kIntermediate};
     for (const ir::SizeId size : nest.buffers[b].shape)
       tensor.shape.push_back(nest.sizes.constant_value(size));
     out.workload.tensors.push_back(std::move(tensor));
@@ -215,9 +215,9 @@ Rewritten rewritten(const te::Workload& workload) {
     const ir::Block& block = nest.blocks[id];
     te::Stage stage{block.writes, {}, block.reduce, block.body->dtype, block.body};
     for (const ir::BlockIter& iter : block.iters)
-      stage.iters.push_back({iter.name, nest.sizes.constant_value(iter.extent),
-                             iter.kind == ir::IterKind::kReduce ? te::IterKind::kReduce
-                                                                : te::IterKind::kSpatial});
+      stage.iters.push_back(
+          {iter.name, nest.sizes.constant_value(iter.extent),
+           iter.kind == ir::IterKind::kReduce ? te::IterKind::kReduce : te::IterKind::kSpatial});
     out.workload.stages.push_back(std::move(stage));
   }
   return out;

@@ -53,8 +53,7 @@ class Orders {
   std::set<int> result(Mask mask) const {
     const std::set<int> elsewhere = touched(all_ & ~mask);
     std::set<int> out = touched(mask);
-    std::erase_if(out,
-                  [&](int i) { return !elsewhere.contains(i) && !sum_.results.contains(i); });
+    std::erase_if(out, [&](int i) { return !elsewhere.contains(i) && !sum_.results.contains(i); });
     return out;
   }
   double points(const std::set<int>& iters) const {

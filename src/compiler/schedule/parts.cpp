@@ -119,7 +119,8 @@ std::set<int> iters_of(const Expr& e) {
 
 std::vector<ValueAxis> value_axes(const ir::Nest& nest, const ir::Block& block, const Expr& e) {
   std::vector<ValueAxis> by_iter, by_row;
-  for (const int iter : iters_in_order(e)) by_iter.push_back(axis_along(nest, block, Affine::iter(iter)));
+  for (const int iter : iters_in_order(e))
+    by_iter.push_back(axis_along(nest, block, Affine::iter(iter)));
   for_each_row(e, [&](const Affine& row) {
     if (row.terms.empty()) return;
     const Affine along = linear_part(row);

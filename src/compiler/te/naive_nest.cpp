@@ -87,11 +87,11 @@ void add_stage(const Workload& workload, const Stage& stage, ir::Nest& nest) {
   nest.blocks.push_back(std::move(block));
 
   ir::Buffer& written = nest.buffers[static_cast<std::size_t>(stage.tensor)];
-  written.constant = written.scope == ir::Scope::kMemory &&
-                     std::ranges::all_of(ir::tensors_of(stage.body), [&](int read) {
-                       return read == stage.tensor ||
-                              nest.buffers[static_cast<std::size_t>(read)].constant;
-                     });
+  written.constant =
+      written.scope == ir::Scope::kMemory &&
+      std::ranges::all_of(ir::tensors_of(stage.body), [&](int read) {
+        return read == stage.tensor || nest.buffers[static_cast<std::size_t>(read)].constant;
+      });
 }
 
 }  // namespace

@@ -87,7 +87,8 @@ Letters random_letters(Rng& rng) {
     for (int i = 0; i < letters; ++i)
       if (rng.chance(0.5) || (i + 1 == letters && own.empty())) own.insert(i);
     for (const int i : own) index.push_back(name(i)), sizes.push_back(std::to_string(size(i)));
-    declared.push_back(fmt::format("{}: f32[{}]", static_cast<char>('A' + f), fmt::join(sizes, ",")));
+    declared.push_back(
+        fmt::format("{}: f32[{}]", static_cast<char>('A' + f), fmt::join(sizes, ",")));
     const char* const kFactors[] = {"{}[{}]", "{}[{}]", "{}[{}]", "tanh({}[{}])", "abs({}[{}])"};
     read.push_back(fmt::format(fmt::runtime(kFactors[rng.below(5)]), static_cast<char>('A' + f),
                                fmt::join(index, ",")));
@@ -122,8 +123,9 @@ TEST(Algebra, RewrittenProgramsComputeTheSame) {
     ASSERT_TRUE(want) << want.error().text();
     const auto got = interp::evaluate(ir::SizedNest(nest, {}), inputs);
     ASSERT_TRUE(got) << got.error().text();
-    ASSERT_EQ(interp::compare((*want)[0], (*got)[0].values, 2), "")
-        << "seed " << seed << "\n" << text << "\n" << schedule::print(steps);
+    ASSERT_EQ(interp::compare((*want)[0], (*got)[0].values, 2), "") << "seed " << seed << "\n"
+                                                                    << text << "\n"
+                                                                    << schedule::print(steps);
     // As an expression it is what the steps make.
     EXPECT_EQ(ir::print(te::naive_nest(rewritten(workload).workload)), ir::print(nest));
   }

@@ -39,9 +39,9 @@ TEST(Contract, MakesProductsOfTwoAfterTheOther) {
 }
 
 TEST(Contract, TakesOutWhatTheSumDoesNotChange) {
-  EXPECT_EQ(loops("A: f32[4,5]; s: f32[4]\nY[i] = sum(j) s[i] * A[i,j] * 0.3",
-                  {Contract{"Y", {1}, "S"}}),
-            "S: i j+; Y: i");
+  EXPECT_EQ(
+      loops("A: f32[4,5]; s: f32[4]\nY[i] = sum(j) s[i] * A[i,j] * 0.3", {Contract{"Y", {1}, "S"}}),
+      "S: i j+; Y: i");
   // A number alone: the part has one element.
   EXPECT_EQ(loops("A: f32[5]; s: f32[4]\nY[i] = sum(j) s[i] * A[j]", {Contract{"Y", {1}, "S"}}),
             "S: one j+; Y: i");

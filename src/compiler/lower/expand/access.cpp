@@ -212,13 +212,16 @@ int BlockEmitter::register_of(BufferId buffer, std::int64_t offset, flat::Type t
   return it->second;
 }
 
-// The mask of a load: it says which lanes may be touched at all.
-flat::Expr BlockEmitter::lower_mask(const Instance& at, const Address& address,
+// The mask of a load: it says which lanes may be touched at all. On a grid these are, of what the
+// block writes itself, no more than those that it writes: another group may write the others.
+flat::Expr BlockEmitter::lower_mask(const Instance& at, BufferId buffer, const Address& address,
                                     const flat::Expr& condition) const {
   flat::Expr mask = condition;
   if (!address.inside) {
     mask = both(mask, at.loads_condition);
     if (!address.uniform) mask = both(mask, at.mask);
+  } else if (plan_.grids && nest_.blocks[at.id].writes == buffer && !address.uniform) {
+    mask = both(mask, at.mask);
   }
   return mask;
 }
@@ -271,7 +274,7 @@ flat::Expr BlockEmitter::read_element(const Instance& at, BufferId buffer,
   }
   const int lanes = where.uniform ? 1 : at.lanes;
   if (const flat::Expr place = place_or_another(at, buffer, index, where, condition)) {
-    flat::Expr mask = lower_mask(at, where, nullptr);
+    flat::Expr mask = lower_mask(at, buffer, where, nullptr);
     if (mask) mask = widen(mask, lanes);
     const flat::Type type{dtype, lanes};
     return flat::select(widen(condition, lanes),
@@ -285,7 +288,7 @@ flat::Expr BlockEmitter::load_element(const Instance& at, BufferId buffer, const
                                       const flat::Expr& condition, double pad) {
   const Dtype dtype = nest_.buffers[buffer].dtype;
   const int lanes = where.uniform ? 1 : at.lanes;
-  flat::Expr mask = lower_mask(at, where, condition);
+  flat::Expr mask = lower_mask(at, buffer, where, condition);
   const flat::Expr scalar_mask = mask;
   if (mask && mask->type.lanes < lanes) mask = flat::broadcast(mask, lanes);
   // Every lane reads the same element; see below.

@@ -126,7 +126,7 @@ class BlockEmitter {
   flat::Expr held_or_released(flat::Expr value);
   bool emit_copy(const Instance& at);
   void emit_prefetch(BufferId buffer, const Address& address);
-  flat::Expr lower_mask(const Instance& at, const Address& address,
+  flat::Expr lower_mask(const Instance& at, BufferId buffer, const Address& address,
                         const flat::Expr& condition) const;
 
   // lookups.cpp

@@ -87,8 +87,8 @@ class Contraction {
 
   std::string name_of_one() const {
     std::string name = "one";
-    while (std::ranges::any_of(block_.iters,
-                               [&](const ir::BlockIter& i) { return i.name == name; }))
+    while (
+        std::ranges::any_of(block_.iters, [&](const ir::BlockIter& i) { return i.name == name; }))
       name += "_";
     return name;
   }
