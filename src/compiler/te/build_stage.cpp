@@ -160,7 +160,7 @@ class StageBuilder {
     const bool outside = std::exchange(indexing_, true);
     auto typed = type(e, Dtype::kI64, false);
     indexing_ = outside;
-    const Expr index = as_index(LATHE_TRY(std::move(typed)));
+    Expr index = as_index(LATHE_TRY(std::move(typed)));
     if (index->dtype == Dtype::kI64) return index;
     return at<Expr>(e.place, fail(ErrorKind::kInvalidArgument,
                                   "an index is a whole number, and this one is {}; cast it, for "

@@ -126,7 +126,8 @@ TEST(Strassen, IsOfferedForLargeProducts) {
   for (const char* text :
        {"A: i32[128,128]; B: i32[128,128]; C[i,j] = sum(k) A[i,k] * B[k,j]",
         "A: f16[128,128]; B: f16[128,128]; C[i,j] = sum(k) A[i,k] * B[k,j]",
-        "A: f32[128,128]; B: f32[128,128]; v: f32[128]; C[i,j] = sum(k) A[i,k] * B[k,j] * v[k]",
+        "A: f32[128,128]; B: f32[128,128]; D: f32[128,128,128]\n"
+        "C[i,j] = sum(k) A[i,k] * B[k,j] * D[i,j,k]",
         "A: f32[128,128,128]; B: f32[128,128]; C[i,j] = sum(k) A[i,j,k] * B[j,k]",
         "A: f32[128,128]; C[i,j] = sum(k:128) (A[i,k] + A[k,j])",
         "A: f32[128,128]; B: f32[128,128]; T[i,j] = sum(k) A[i,k] * B[k,j]\n"

@@ -135,7 +135,7 @@ flat::Expr BlockEmitter::lookup_element(const Instance& at, const ir::Lookup& lo
     index.push_back(std::move(row.affine));
     rests.push_back(std::move(row.rest));
   }
-  const flat::Expr value =
+  flat::Expr value =
       load_element(at, lookup.tensor, address(at, lookup.tensor, index, rests), mask, 0);
   if (!inside) return value;
   const int lanes = std::max(inside->type.lanes, value->type.lanes);

@@ -78,7 +78,7 @@ StepResult<void> inline_into(ir::Nest& nest, const ir::Block& block, ir::Block& 
     }
     const auto* read = std::get_if<ir::Read>(&leaf->value);
     if (!read || read->tensor != block.writes || !result) return leaf;
-    const Expr value = value_at(values_of(read->index), leaf);
+    Expr value = value_at(values_of(read->index), leaf);
     if (!read->pad || !result) return value;
     auto rows = border_tests(nest, reader, buffer, *read);
     if (!rows) {

@@ -18,7 +18,7 @@ using ir::Affine;
 using ir::BlockId;
 using ir::Expr;
 
-constexpr double kMostElements = 0x1p40;  // as of any tensor
+constexpr double kMostValues = 0x1p40;  // as of any tensor
 
 class Precomputer {
  public:
@@ -35,7 +35,7 @@ class Precomputer {
     axes_ = value_axes(nest_, nest_.blocks[id], what_);
     if (axes_.empty() || is_leaf() || reads_result(nest_.blocks[id]))
       return refuse(Refusal::kNotElementwise, step_.block);
-    if (elements_of(axes_) > kMostElements) return refuse(Refusal::kTooLarge, step_.name);
+    if (elements_of(axes_) > kMostValues) return refuse(Refusal::kTooLarge, step_.name);
     const ir::Block block = nest_.blocks[id];
     const ir::BufferId values = LATHE_TRY(make(block, analysis::child_with(nest_, ir::kRoot, id)));
     std::vector<Affine> index;

@@ -12,7 +12,7 @@
 namespace lathe::space {
 namespace {
 
-constexpr std::int64_t kItemsOfGroup = 64;  // where a search starts
+constexpr std::int64_t kFirstItems = 64;  // where a search starts
 
 // The longest of the other loops, the last of equals; empty: there is none.
 std::string longest_of(const ir::Nest& nest, const ScanLoops& loops) {
@@ -76,7 +76,7 @@ Result<Derived> derive_scans(const GridContext& context) {
       .size("scan.items",
             up_to({1, 2, 4, 8, 16, 32, 64, 128, 256}, std::min(context.grids.most_items, items)));
   const Knob& knob = derived.knobs[0];
-  derived.starts = {{knob.values[knob.nearest(kItemsOfGroup)]}};
+  derived.starts = {{knob.values[knob.nearest(kFirstItems)]}};
   derived.build = [prepared, leading, grids = context.grids,
                    name = knob.name](std::span<const std::int64_t>) -> Result<Sketch> {
     Sketch sketch{prepared->nest, prepared->steps};
