@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "compiler/algebra/contraction_order.h"
+#include "compiler/ir/expr/effort.h"
 #include "compiler/schedule/parts.h"
 #include "compiler/te/naive_nest.h"
 
@@ -22,21 +23,12 @@ constexpr double kFewestUses = 2;
 constexpr int kMostKept = 8;  // expressions of a block
 
 double operations_of(ir::UnaryOp op) {
-  switch (op) {
-    case ir::UnaryOp::kNeg:
-    case ir::UnaryOp::kAbs:
-    case ir::UnaryOp::kNot:
-    case ir::UnaryOp::kFloor:
-    case ir::UnaryOp::kCeil:
-    case ir::UnaryOp::kRound:
-    case ir::UnaryOp::kSign:
-    case ir::UnaryOp::kBitNot:
-    case ir::UnaryOp::kIsNan:
-    case ir::UnaryOp::kIsInf: return 1;
-    case ir::UnaryOp::kSqrt:
-    case ir::UnaryOp::kRsqrt: return 5;
-    default: return 12;
+  switch (ir::effort_of(op)) {
+    case ir::Effort::kShort: return 1;
+    case ir::Effort::kRoot: return 5;
+    case ir::Effort::kFunction: return 12;
   }
+  return 0;
 }
 
 double operations_of(ir::BinaryOp op) {

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "compiler/te/work.h"
+
 namespace lathe::te {
 
 using ir::IndexRange;
@@ -46,9 +48,7 @@ IndexRange ElementRanges::of_stage(const Stage& stage) {
   if (stage.reduce == ir::ReduceOp::kProd) return all;
   const IndexRange body = of(stage.body, stage.iters);
   if (stage.reduce != ir::ReduceOp::kSum) return body;
-  double terms = 1;
-  for (const Iterator& iter : stage.iters)
-    if (iter.kind == IterKind::kReduce) terms *= static_cast<double>(iter.extent);
+  const double terms = terms_of(stage);
   const double size =
       std::max(std::abs(static_cast<double>(body.low)), std::abs(static_cast<double>(body.high)));
   // No partial sum wraps.

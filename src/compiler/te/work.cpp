@@ -107,4 +107,11 @@ double done_flops(const Workload& workload) {
   return total;
 }
 
+double terms_of(const Stage& stage) {
+  double terms = 1;
+  for (const Iterator& iter : stage.iters)
+    if (iter.kind == IterKind::kReduce) terms *= static_cast<double>(iter.extent);
+  return terms;
+}
+
 }  // namespace lathe::te

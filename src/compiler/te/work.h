@@ -9,4 +9,7 @@ namespace lathe::te {
 // a sum of products) or the identity (of a maximum) are not among them: lowering leaves them out.
 double done_flops(const Workload& workload);
 
+// The terms that a reduction adds up, or compares, for an element of its result; 1 for a map.
+double terms_of(const Stage& stage);
+
 }  // namespace lathe::te

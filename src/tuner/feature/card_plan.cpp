@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "compiler/analysis/tile.h"
+#include "compiler/ir/expr/effort.h"
 #include "tuner/feature/log2.h"
 
 namespace lathe::feature {
@@ -36,10 +37,7 @@ double operations_of(const ir::Block& block) {
   double sum = block.reduce == ir::ReduceOp::kNone ? 0 : 1;
   ir::for_each_node(block.body, [&](const ir::Expr& e) {
     if (const auto* unary = std::get_if<ir::Unary>(&e->value))
-      sum += unary->op == ir::UnaryOp::kNeg || unary->op == ir::UnaryOp::kAbs ||
-                     (unary->op >= ir::UnaryOp::kSign && unary->op <= ir::UnaryOp::kIsInf)
-                 ? 1
-                 : kFunction;
+      sum += ir::effort_of(unary->op) == ir::Effort::kShort ? 1 : kFunction;
     else if (const auto* binary = std::get_if<ir::Binary>(&e->value))
       sum += binary->op == ir::BinaryOp::kDiv || binary->op == ir::BinaryOp::kPow ? kDivision : 1;
     else if (std::holds_alternative<ir::Select>(e->value)) sum += 1;

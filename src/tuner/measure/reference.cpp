@@ -11,6 +11,7 @@
 #include "compiler/interp/reduction.h"
 #include "compiler/te/saturation.h"
 #include "compiler/te/scan.h"
+#include "compiler/te/work.h"
 #include "runtime/runner/check.h"
 #include "tuner/measure/arithmetic.h"
 #include "tuner/measure/bounds.h"
@@ -19,13 +20,6 @@
 
 namespace lathe::measure {
 namespace {
-
-double terms_of(const te::Stage& stage) {
-  double terms = 1;
-  for (const te::Iterator& iter : stage.iters)
-    if (iter.kind == te::IterKind::kReduce) terms *= static_cast<double>(iter.extent);
-  return terms;
-}
 
 using ir::Expr;
 using namespace f64;
@@ -175,7 +169,7 @@ class ReferenceWriter {
     const Dtype dtype = stage.body->dtype;
     const double step = interp::unit_of(0, dtype), unit = interp::unit_of(1, dtype) - step;
     double units =
-        interp::sum_units(terms_of(stage), dtype, interp::terms_may_be_alike(workload_, stage));
+        interp::sum_units(te::terms_of(stage), dtype, interp::terms_may_be_alike(workload_, stage));
     const auto* product = std::get_if<ir::Binary>(&stage.body->value);
     const bool plain = product != nullptr && product->op == ir::BinaryOp::kMul &&
                        !bounds_.bound(product->a) && !bounds_.bound(product->b);
@@ -192,7 +186,7 @@ class ReferenceWriter {
     const Expr total = reduced(stage, "size", ir::ReduceOp::kSum,
                                plus(std::move(term), times(own, 1 / (units * unit))));
     return where(at_most(total, number(interp::largest_of(dtype))),
-                 plus(times(total, units * unit), number(growth * terms_of(stage) * step)),
+                 plus(times(total, units * unit), number(growth * te::terms_of(stage) * step)),
                  number(kUnbounded));
   }
 
@@ -209,7 +203,7 @@ class ReferenceWriter {
   Expr product_bound(const te::Stage& stage) {
     const Dtype dtype = stage.body->dtype;
     const double step = interp::unit_of(0, dtype), unit = interp::unit_of(1, dtype) - step,
-                 terms = terms_of(stage);
+                 terms = te::terms_of(stage);
     const Expr own = bounds_.bound(stage.body), factor = plus(size(bounds_.value(stage.body)), own);
     const Expr value = size(element(stage, stage.tensor, Dtype::kF64));
     const Expr upper = own ? reduced(stage, "upper", ir::ReduceOp::kProd, factor) : value;
@@ -324,7 +318,7 @@ double one_rounding(const te::Workload& workload, const Reference& reference) {
   double units = 1, most = 0;
   for (const te::Stage& stage : workload.stages)
     if (stage.reduce == ir::ReduceOp::kSum)
-      units = std::max(units, interp::sum_units(terms_of(stage), stage.body->dtype,
+      units = std::max(units, interp::sum_units(te::terms_of(stage), stage.body->dtype,
                                                 interp::terms_may_be_alike(workload, stage)));
   for (std::size_t o = 0; o < reference.values.size(); ++o)
     if (const double largest = runner::largest_of(reference.values[o], reference.bounds[o]);

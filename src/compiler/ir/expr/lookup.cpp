@@ -23,6 +23,21 @@ Expr sum_of(const Expr& a, const Expr& b) {
   return binary(BinaryOp::kAdd, a, b);
 }
 
+// The affine form, with `value_of_iter(i)` for iterator i.
+template <class ValueOfIter>
+Expr value_with(const Affine& a, const ValueOfIter& value_of_iter) {
+  Expr sum;
+  for (const AffineTerm& t : a.terms) {
+    Expr term = value_of_iter(t.iter);
+    if (t.coef != 1)
+      term = binary(BinaryOp::kMul, term, constant(static_cast<double>(t.coef), Dtype::kI64));
+    sum = sum_of(sum, term);
+  }
+  if (a.offset != 0 || !sum)
+    sum = sum_of(sum, constant(static_cast<double>(a.offset), Dtype::kI64));
+  return sum;
+}
+
 bool is_number(const AffineAndRest& parts) { return !parts.rest && parts.affine.terms.empty(); }
 
 bool fits_product(const Affine& a, std::int64_t factor) {
@@ -105,18 +120,7 @@ std::vector<Affine> rough_rows(const Lookup& lookup) {
   return rows;
 }
 
-Expr value_of(const Affine& a) {
-  Expr sum;
-  for (const AffineTerm& t : a.terms) {
-    Expr term = iter_value(t.iter);
-    if (t.coef != 1)
-      term = binary(BinaryOp::kMul, term, constant(static_cast<double>(t.coef), Dtype::kI64));
-    sum = sum_of(sum, term);
-  }
-  if (a.offset != 0 || !sum)
-    sum = sum_of(sum, constant(static_cast<double>(a.offset), Dtype::kI64));
-  return sum;
-}
+Expr value_of(const Affine& a) { return value_with(a, iter_value); }
 
 AffineAndRest affine_and_rest(const Expr& e) {
   if (const auto* n = std::get_if<Const>(&e->value)) {
@@ -133,16 +137,7 @@ AffineAndRest affine_and_rest(const Expr& e) {
 std::optional<Expr> with_iterators(const Expr& e, const std::vector<Expr>& values) {
   bool possible = true;
   const auto value_at = [&](const Affine& row) {
-    Expr sum;
-    for (const AffineTerm& t : row.terms) {
-      Expr term = values.at(static_cast<std::size_t>(t.iter));
-      if (t.coef != 1)
-        term = binary(BinaryOp::kMul, term, constant(static_cast<double>(t.coef), Dtype::kI64));
-      sum = sum_of(sum, term);
-    }
-    if (row.offset != 0 || !sum)
-      sum = sum_of(sum, constant(static_cast<double>(row.offset), Dtype::kI64));
-    return sum;
+    return value_with(row, [&](int iter) { return values.at(static_cast<std::size_t>(iter)); });
   };
   Expr out = rewrite_leaves(e, [&](const Expr& leaf) -> Expr {
     if (const auto* read = std::get_if<Read>(&leaf->value)) {

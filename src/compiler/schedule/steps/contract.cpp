@@ -119,24 +119,12 @@ class Contraction {
     return {};
   }
 
-  // The expression, whose iterators get new numbers.
+  // The expression, whose iterators get new numbers; of those that it does not have -1.
   static Expr in_iters(const Expr& e, const std::vector<int>& now) {
-    std::vector<Affine> of_iter;
-    for (const int i : now) of_iter.push_back(i < 0 ? Affine{} : Affine::iter(i));
-    return ir::rewrite_leaves(e, [&](const Expr& leaf) -> Expr {
-      if (const auto* value = std::get_if<ir::IterValue>(&leaf->value))
-        return ir::iter_value(now[static_cast<std::size_t>(value->iter)]);
-      if (const auto* range = std::get_if<ir::InRange>(&leaf->value)) {
-        std::vector<ir::InRange::Row> rows = range->rows;
-        for (ir::InRange::Row& row : rows) row.index = ir::substitute(row.index, of_iter);
-        return ir::in_range(std::move(rows));
-      }
-      if (std::holds_alternative<ir::Lookup>(leaf->value)) return leaf;
-      const auto& read = std::get<ir::Read>(leaf->value);
-      std::vector<Affine> index;
-      for (const Affine& row : read.index) index.push_back(ir::substitute(row, of_iter));
-      return ir::read(read.tensor, std::move(index), leaf->dtype, read.pad);
-    });
+    std::vector<Expr> values;
+    for (const int i : now)
+      values.push_back(i < 0 ? ir::constant(0, Dtype::kI64) : ir::iter_value(i));
+    return *ir::with_iterators(e, values);  // iterators alone keep conditions affine
   }
 
   ir::Nest& nest_;

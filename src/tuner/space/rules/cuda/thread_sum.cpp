@@ -271,7 +271,7 @@ ThreadSum thread_sum_of(const ItemStage& stage) {
   const te::Stage& of = stage.get();
   ThreadSum out;
   if (of.reduce == ir::ReduceOp::kNone || has_reuse(of) || !writes_plainly(*stage.view, of) ||
-      reduced_by(of) < static_cast<double>(kTermsOfOneThread))
+      te::terms_of(of) < static_cast<double>(kTermsOfOneThread))
     return out;
   // The tensor that most of the memory is read of.
   const ir::Read* most = nullptr;

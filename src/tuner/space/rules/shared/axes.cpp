@@ -36,13 +36,6 @@ constexpr std::int64_t kWorthLanes = 8;
 std::string part_loop(const std::string& loop) { return loop + ".b"; }
 std::string loop_in_part(const std::string& loop) { return loop + ".a"; }
 
-double reduced_by(const te::Stage& stage) {
-  double terms = 1;
-  for (const te::Iterator& iter : stage.iters)
-    if (iter.kind == te::IterKind::kReduce) terms *= static_cast<double>(iter.extent);
-  return terms;
-}
-
 bool reads_as_they_lie(const te::Stage& stage, int iter) {
   return std::ranges::all_of(ir::reads_of(stage.body), [&](const ir::Read* read) {
     const auto rows = std::ranges::count_if(
@@ -320,9 +313,9 @@ std::vector<Axes> classify(const te::Workload& workload, int stage_index) {
   // Rows of a few results, as the phases of a transposed convolution, leave most lanes idle: sums
   // store along another axis, apart.
   const bool narrow = plain_result && stage.reduce != ir::ReduceOp::kNone &&
-                      last_extent(stage) <= kWorthLanes / 2 && reduced_by(stage) >= kWorthLanes;
+                      last_extent(stage) <= kWorthLanes / 2 && te::terms_of(stage) >= kWorthLanes;
   // Of short sums the results are most of what moves: they are stored as they lie.
-  bool stores_much = reduced_by(stage) < kStoresSeldom && last_extent(stage) >= kWorthLanes;
+  bool stores_much = te::terms_of(stage) < kStoresSeldom && last_extent(stage) >= kWorthLanes;
   Axes reduced;
   assign_reduction(stage, reduced);
   std::vector<std::pair<std::int64_t, Axes>> found;
@@ -342,7 +335,7 @@ std::vector<Axes> classify(const te::Workload& workload, int stage_index) {
     const bool broadcast = axes.input == nullptr || !touches(axes.input->index, i);
     const bool fills = stage.iters[i].extent >= kWorthLanes;
     if (!stores && (stage.reduce == ir::ReduceOp::kNone || !broadcast) && !(narrow && fills)) {
-      const bool sums = stage.reduce != ir::ReduceOp::kNone && reduced_by(stage) >= kWorthLanes;
+      const bool sums = stage.reduce != ir::ReduceOp::kNone && te::terms_of(stage) >= kWorthLanes;
       if (sums && fills && reads_as_they_lie(stage, i)) scattering = std::move(axes);
       continue;
     }
@@ -353,7 +346,8 @@ std::vector<Axes> classify(const te::Workload& workload, int stage_index) {
         only_intermediates && written.back().coef_of(i) == 1 && reads_as_they_lie(stage, i);
     const bool seldom = broadcast && axes.input != nullptr && axes.weights != nullptr &&
                         workload.tensors[axes.weights->tensor].constant &&
-                        stage.iters[i].extent >= kWorthLanes && reduced_by(stage) >= kStoresSeldom;
+                        stage.iters[i].extent >= kWorthLanes &&
+                        te::terms_of(stage) >= kStoresSeldom;
     found.emplace_back((as_it_lies ? 1 << 23 : 0) + (seldom ? 1 << 22 : 0) +
                            (stores && !narrow ? 1 << 21 : 0) +
                            (broadcast && (fills || !narrow) ? 1 << 20 : 0) +

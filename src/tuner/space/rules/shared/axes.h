@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "compiler/te/work.h"
 #include "compiler/te/workload.h"
 
 namespace lathe::space {
@@ -57,8 +58,6 @@ bool has_dots(const Axes& axes);
 int read_along(const te::Stage& stage);
 // True if the schedule may choose the storage of this tensor.
 bool layout_is_free(const te::Workload& workload, int tensor);
-// Terms of an element of the result.
-double reduced_by(const te::Stage& stage);
 // True if lanes along an iterator read consecutive elements of row-major tensors.
 bool reads_as_they_lie(const te::Stage& stage, int iter);
 // Index rows of the element that a stage writes.

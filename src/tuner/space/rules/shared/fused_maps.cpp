@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "compiler/analysis/dependence.h"
+#include "compiler/ir/expr/effort.h"
 #include "tuner/space/rules/shared/axes.h"
 
 namespace lathe::space {
@@ -18,12 +19,7 @@ bool calls_functions(const ir::Expr& body) {
   bool any = false;
   ir::for_each_node(body, [&](const ir::Expr& e) {
     const auto* unary = std::get_if<ir::Unary>(&e->value);
-    any = any || (unary != nullptr &&
-                  (unary->op == ir::UnaryOp::kExp || unary->op == ir::UnaryOp::kLog ||
-                   unary->op == ir::UnaryOp::kTanh || unary->op == ir::UnaryOp::kErf ||
-                   unary->op == ir::UnaryOp::kSigmoid || unary->op == ir::UnaryOp::kSin ||
-                   unary->op == ir::UnaryOp::kCos || unary->op == ir::UnaryOp::kTan ||
-                   unary->op == ir::UnaryOp::kLog1p || unary->op == ir::UnaryOp::kExpm1));
+    any = any || (unary != nullptr && ir::effort_of(unary->op) == ir::Effort::kFunction);
   });
   return any;
 }

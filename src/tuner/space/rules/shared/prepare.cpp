@@ -6,6 +6,7 @@
 
 #include "compiler/algebra/algebra.h"
 #include "compiler/analysis/dependence.h"
+#include "compiler/ir/expr/effort.h"
 #include "compiler/te/naive_nest.h"
 #include "tuner/space/rules/shared/axes.h"
 #include "tuner/space/rules/shared/reductions.h"
@@ -30,10 +31,7 @@ bool is_dear(const ir::Expr& body) {
   bool dear = false;
   ir::for_each_node(body, [&](const ir::Expr& e) {
     if (const auto* u = std::get_if<ir::Unary>(&e->value))
-      dear |= u->op != ir::UnaryOp::kNeg && u->op != ir::UnaryOp::kAbs &&
-              u->op != ir::UnaryOp::kNot && u->op != ir::UnaryOp::kFloor &&
-              u->op != ir::UnaryOp::kCeil && u->op != ir::UnaryOp::kRound &&
-              (u->op < ir::UnaryOp::kSign || u->op > ir::UnaryOp::kIsInf);
+      dear |= ir::effort_of(u->op) != ir::Effort::kShort;
     if (const auto* b = std::get_if<ir::Binary>(&e->value))
       dear |=
           b->op == ir::BinaryOp::kDiv || b->op == ir::BinaryOp::kMod || b->op == ir::BinaryOp::kPow;

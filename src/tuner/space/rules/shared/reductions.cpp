@@ -54,7 +54,7 @@ bool wants_dots(const te::Workload& view, const te::Stage& stage) {
         uses *= static_cast<double>(stage.iters[i].extent);
     fewest = std::min(fewest, uses);
   }
-  return fewest < std::min(kWorthPacking, reduced_by(stage) / kTermsForUse);
+  return fewest < std::min(kWorthPacking, te::terms_of(stage) / kTermsForUse);
 }
 
 // The longest reduction along which everything lies; -1 if there is none of a vector or more.
@@ -73,7 +73,7 @@ int row_axis(const te::Workload& view, const te::Stage& stage, std::int64_t lane
   if (stage.reduce == ir::ReduceOp::kNone || lanes < 2) return -1;
   if (has_reuse(stage) && !wants_dots(view, stage)) return -1;
   const int row = longest_row(stage, lanes);
-  if (row < 0 || reduced_by(stage) < static_cast<double>(kShortRow * lanes)) return -1;
+  if (row < 0 || te::terms_of(stage) < static_cast<double>(kShortRow * lanes)) return -1;
   for (int i = 0; i < static_cast<int>(stage.iters.size()); ++i) {
     if (stage.iters[i].kind != te::IterKind::kSpatial || 2 * stage.iters[i].extent < lanes)
       continue;

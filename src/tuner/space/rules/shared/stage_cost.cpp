@@ -2,18 +2,14 @@
 
 #include <algorithm>
 
+#include "compiler/ir/expr/effort.h"
+
 namespace lathe::space {
 namespace {
 
 // Of a vector: an operation, of which two start in a cycle; a function such as exp; a load or
 // store beside these.
 constexpr double kOperation = 0.5, kFunction = 12, kAccess = 0.5;
-
-bool is_short(ir::UnaryOp op) {
-  return op == ir::UnaryOp::kNeg || op == ir::UnaryOp::kAbs || op == ir::UnaryOp::kNot ||
-         op == ir::UnaryOp::kFloor || op == ir::UnaryOp::kCeil || op == ir::UnaryOp::kRound ||
-         (op >= ir::UnaryOp::kSign && op <= ir::UnaryOp::kIsInf);
-}
 
 }  // namespace
 
@@ -24,7 +20,7 @@ double cycles_of(const te::Workload& workload, const te::Stage& stage, int lanes
   vectors /= lanes;
   ir::for_each_node(stage.body, [&](const ir::Expr& e) {
     if (const auto* unary = std::get_if<ir::Unary>(&e->value))
-      operations += is_short(unary->op) ? kOperation : kFunction;
+      operations += ir::effort_of(unary->op) == ir::Effort::kShort ? kOperation : kFunction;
     if (std::holds_alternative<ir::Binary>(e->value)) operations += kOperation;
     if (std::holds_alternative<ir::Read>(e->value) || std::holds_alternative<ir::Lookup>(e->value))
       accesses += kAccess;
