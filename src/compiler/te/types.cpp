@@ -139,8 +139,8 @@ Status check_binary(BinaryOp op, const ir::Expr& a, const ir::Expr& b) {
     const auto* divisor = std::get_if<ir::Const>(&b->value);
     if (divisor == nullptr || divisor->value <= 0)
       return fail(ErrorKind::kInvalidArgument,
-                  "integer {} needs a positive number as divisor; for anything else cast the "
-                  "operands to f32",
+                  "integer {} needs a positive number as divisor; for anything else, but in an "
+                  "index, cast the operands to f32",
                   name);
   }
   return {};
