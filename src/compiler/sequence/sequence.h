@@ -1,0 +1,48 @@
+// Programs that run one after the other, as one program: one call, one prepare, and one arena for
+// what lies between them and what each needs while it runs.
+//
+// A part whose inputs are all constant is run once, in prepare, and what it makes is kept.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "compiler/ir/flat/flat.h"
+
+namespace lathe::sequence {
+
+// A tensor that parts read: an input of the whole, or what a part makes.
+struct Value {
+  std::string name;       // at the border of the whole
+  bool constant = false;  // an input of the whole that is known when prepare runs
+  // At the border of the whole: the elements in the same order, seen as this shape. Empty: as the
+  // part has it that makes the value, or reads it first.
+  std::vector<std::int64_t> shape;
+};
+
+struct Part {
+  std::string name;  // its kernels are called NAME_KERNEL
+  flat::Program program;
+  // Numbers of values, one for each border. Tensors that are stored row-major may have another
+  // shape where they are read than where they are made, and as many elements.
+  std::vector<int> inputs, outputs;
+};
+
+struct Sequence {
+  std::vector<Value> values;
+  std::vector<Part> parts;           // in the order in which they run
+  std::vector<int> inputs, outputs;  // of the whole, in order; outputs are made by parts
+};
+
+struct Joined {
+  flat::Program program;
+  // Of the arena, in a run: what it takes, the most that is there at a time, and what all would
+  // take one beside the other.
+  std::int64_t arena_bytes = 0, most_at_once = 0, unshared_bytes = 0;
+};
+// The error's place is the part: kInvalidArgument where values and parts do not go together.
+Result<Joined> join(const Sequence& sequence);
+
+}  // namespace lathe::sequence

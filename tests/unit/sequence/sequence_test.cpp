@@ -1,0 +1,258 @@
+// Programs joined to one compute, bit by bit, what they compute one after the other.
+#include "compiler/sequence/sequence.h"
+
+#include <cstdlib>
+#include <map>
+
+#include <fmt/ranges.h>
+#include <gtest/gtest.h>
+
+#include "compiler/driver/driver.h"
+#include "compiler/te/parse.h"
+#include "support/random_trace.h"
+#include "support/random_workload.h"
+#include "unit/codegen/harness.h"
+
+namespace lathe::sequence {
+namespace {
+
+const Target kTarget = testing::resolved("cpu:x86-64-v3");
+
+te::Workload parsed(const std::string& text) {
+  auto workload = te::parse_workload(text);
+  EXPECT_TRUE(workload) << workload.error().text() << "\n" << text;
+  return *workload;
+}
+
+flat::Program naive(const std::string& text) {
+  auto program = driver::lowered(parsed(text), {}, kTarget);
+  EXPECT_TRUE(program) << program.error().text();
+  return *program;
+}
+
+const std::string kTwice = "X: f32[5,3]; Y[i,j] = X[i,j] * 2";
+const std::string kProduct = "A: f32[5,3]; const B: f32[3,4]; C[i,j] = sum(k) A[i,k] * B[k,j]";
+const std::string kRow = "A: f32[20]; Y[i] = A[i] + 1";
+
+TEST(Sequence, ValuesShareOneArena) {
+  const flat::Program row = naive(kRow);
+  Sequence chain{.values = {{"x"}}, .parts = {}, .inputs = {0}, .outputs = {6}};
+  for (int p = 0; p < 6; ++p) {
+    chain.values.push_back({fmt::format("v{}", p)});
+    chain.parts.push_back({fmt::format("part{}", p), row, {p}, {p + 1}});
+  }
+  const auto joined = join(chain);
+  ASSERT_TRUE(joined) << joined.error().text();
+  EXPECT_EQ(joined->unshared_bytes, 5 * 128);
+  EXPECT_EQ(joined->most_at_once, 2 * 128);
+  EXPECT_EQ(joined->arena_bytes, 2 * 128);
+  EXPECT_EQ(joined->program.global_bytes, 2 * 128);
+  EXPECT_EQ(joined->program.run.size(), 6U);
+  EXPECT_EQ(joined->program.kernels[2].name, "part2_run");
+  EXPECT_TRUE(flat::verify(joined->program));
+}
+
+TEST(Sequence, WhatIsConstantIsComputedOnce) {
+  // Weights are scaled in prepare, then multiplied; the other shape has the same elements.
+  Sequence scaled{.values = {{"w", true}, {"x"}, {"scaled"}, {"y", false, {20}}},
+                  .parts = {{"scale", naive("X: f32[12]; Y[i] = X[i] * 2"), {0}, {2}},
+                            {"product", naive(kProduct), {1, 2}, {3}}},
+                  .inputs = {0, 1},
+                  .outputs = {3}};
+  const auto joined = join(scaled);
+  ASSERT_TRUE(joined) << joined.error().text();
+  EXPECT_GE(joined->program.prepare.size(), 1U);
+  EXPECT_EQ(joined->program.run.size(), 1U);
+  EXPECT_TRUE(joined->program.inputs[0].constant);
+  EXPECT_EQ(joined->program.outputs[0].shape, (std::vector<std::int64_t>{20}));
+  const auto verified = flat::verify(joined->program);
+  EXPECT_TRUE(verified) << verified.error().text();
+}
+
+TEST(Sequence, TellsWhatDoesNotGoTogether) {
+  const flat::Program twice = naive(kTwice), product = naive(kProduct), row = naive(kRow);
+  const auto said = [](const Sequence& sequence) {
+    const auto joined = join(sequence);
+    return joined ? "" : joined.error().text();
+  };
+  const std::vector<Value> three = {{"a"}, {"b", true}, {"c"}};
+  EXPECT_EQ(said({three, {{"p", product, {0, 1}, {2}}}, {0, 1}, {2}}), "");
+  EXPECT_EQ(said({three, {{"p", product, {0}, {2}}}, {0, 1}, {2}}),
+            "p: the part has 2 inputs and 1 outputs, and 1 and 1 values are named for them");
+  EXPECT_EQ(said({three, {{"p", product, {1, 0}, {2}}}, {0, 1}, {2}}),
+            "p: the input B is constant there, and a changes from call to call");
+  EXPECT_EQ(said({three, {{"p", product, {0, 7}, {2}}}, {0, 1}, {2}}),
+            "p: there is no value 7 for the input B");
+  EXPECT_EQ(said({three, {{"p", product, {0, 1}, {-1}}}, {0, 1}, {2}}),
+            "p: there is no value -1 for the output C");
+  EXPECT_EQ(said({three, {{"p", product, {0, 1}, {0}}}, {0, 1}, {2}}),
+            "p: a is made twice, or is an input");
+  EXPECT_EQ(said({three, {{"p", product, {2, 1}, {2}}}, {0, 1}, {2}}),
+            "p: nothing has made c before it is read");
+  EXPECT_EQ(said({three, {{"p", product, {0, 1}, {2}}}, {0, 1}, {0}}),
+            "no part makes the output a");
+  EXPECT_EQ(said({three, {{"t", twice, {0}, {2}}}, {0, 1}, {2}}), "no part reads the input b");
+  EXPECT_EQ(said({three, {{"p", product, {0, 1}, {2}}}, {0, 1, 1}, {2}}),
+            "the inputs are no values, each once");
+  EXPECT_EQ(said({three, {{"p", product, {0, 1}, {2}}}, {0, 1}, {3}}),
+            "the outputs are no values, each once");
+  const std::vector<Value> four = {{"a"}, {"b"}, {"c"}, {"d", false, {3, 3}}};
+  EXPECT_EQ(said({four, {{"t", twice, {0}, {1}}, {"r", row, {1}, {2}}}, {0}, {2}}),
+            "r: b is stored in another type, size or layout than the part reads as A");
+  EXPECT_EQ(said({four, {{"t", twice, {0}, {3}}}, {0}, {3}}),
+            "d cannot be seen as [3,3]: it has 15 elements, or is not stored row-major");
+}
+
+// A part that reads tensors of this shape and type.
+te::Workload reader(const flat::Border& of, Rng& rng) {
+  std::vector<std::string> iters, shifted, turned;
+  for (std::size_t d = 0; d < of.shape.size(); ++d)
+    iters.push_back(std::string(1, static_cast<char>('i' + d)));
+  const std::string type(name_of(of.dtype)), all = fmt::format("{}", fmt::join(iters, ",")),
+                                             shape = fmt::format("{}", fmt::join(of.shape, ","));
+  const std::string head = fmt::format("X: {}[{}]; ", type, shape);
+  if (of.dtype == Dtype::kBool) return parsed(fmt::format("{}Y[{}] = !X[{}]", head, all, all));
+  switch (rng.below(4)) {
+    case 0: return parsed(fmt::format("{}Y[{}] = X[{}] + X[{}]", head, all, all, all));
+    case 1:
+      return parsed(fmt::format("{}{}Z: {}[{}]; Y[{}] = max(X[{}], Z[{}])", head,
+                                rng.below(2) == 0 ? "const " : "", type, shape, all, all, all));
+    case 2: return parsed(fmt::format("{}Y[one:1] = max({}) X[{}]", head, all, all));
+    default:
+      return parsed(fmt::format("{}S[one:1] = min({}) X[{}]; Y[{}] = X[{}] - S[0]", head, all, all,
+                                all, all));
+  }
+}
+
+class RandomSequence {
+ public:
+  explicit RandomSequence(std::uint64_t seed) : rng_(seed) {
+    const std::size_t parts = 1 + rng_.below(6);
+    for (std::size_t p = 0; p < parts; ++p) add();
+    for (std::size_t v = 0; v < made_.size(); ++v)
+      if (made_[v].by_part && (!made_[v].read || rng_.below(5) == 0))
+        sequence.outputs.push_back(static_cast<int>(v));
+  }
+
+  Sequence sequence;
+
+ private:
+  struct Made {
+    flat::Border border;
+    bool by_part = false, read = false, constant = false;
+  };
+
+  flat::Program lowered(te::Workload workload) {
+    workload.contract.free_layout = false;  // stored as the next part reads it
+    auto program = driver::lowered(workload, random_trace(workload, rng_), kTarget);
+    if (!program)
+      program = driver::lowered(workload, {}, kTarget);  // a step that needs another CPU
+    EXPECT_TRUE(program) << program.error().text();
+    return *program;
+  }
+
+  void add() {
+    const bool follows = !made_.empty() && rng_.below(4) != 0;
+    Part part{fmt::format("p{}", sequence.parts.size()),
+              lowered(follows ? reader(made_[rng_.below(made_.size())].border, rng_)
+                              : random_workload(rng_, {.dtypes = true, .max_iterations = 1500})),
+              {},
+              {}};
+    bool constant = true;
+    for (const flat::Border& border : part.program.inputs) {
+      part.inputs.push_back(value_for(border));
+      Made& given = made_[static_cast<std::size_t>(part.inputs.back())];
+      given.read = true;
+      constant = constant && given.constant;
+    }
+    for (const flat::Border& border : part.program.outputs) {
+      part.outputs.push_back(static_cast<int>(made_.size()));
+      // An output of the whole may make it differ from call to call; then no constant input may
+      // follow.
+      made_.push_back({border, true, false, false});
+      sequence.values.push_back({fmt::format("v{}", made_.size())});
+    }
+    sequence.parts.push_back(std::move(part));
+  }
+
+  int value_for(const flat::Border& border) {
+    std::vector<int> fitting;
+    for (std::size_t v = 0; v < made_.size(); ++v)
+      if (made_[v].border.dtype == border.dtype && made_[v].border.size == border.size &&
+          (made_[v].constant || !border.constant))
+        fitting.push_back(static_cast<int>(v));
+    if (!fitting.empty() && rng_.below(8) != 0) return fitting[rng_.below(fitting.size())];
+    const bool constant = border.constant || rng_.below(3) == 0;
+    sequence.inputs.push_back(static_cast<int>(made_.size()));
+    made_.push_back({border, false, false, constant});
+    sequence.values.push_back({fmt::format("v{}", made_.size()), constant});
+    return sequence.inputs.back();
+  }
+
+  Rng rng_;
+  std::vector<Made> made_;
+};
+
+using Stored = std::vector<interp::Bytes>;
+
+// Every part by itself; by value. Empty where a part has no answer, as for numbers out of range.
+std::map<int, interp::Bytes> one_by_one(const Sequence& sequence, const Stored& inputs) {
+  std::map<int, interp::Bytes> values;
+  for (std::size_t i = 0; i < inputs.size(); ++i) values[sequence.inputs[i]] = inputs[i];
+  for (const Part& part : sequence.parts) {
+    Stored given;
+    for (const int v : part.inputs) given.push_back(values.at(v));
+    const auto got = interp::eval_flat(part.program, given);
+    EXPECT_TRUE(got) << part.name << ": " << got.error().text();
+    if (!got) return {};
+    for (std::size_t o = 0; o < got->size(); ++o) values[part.outputs[o]] = (*got)[o];
+  }
+  return values;
+}
+
+Stored random_inputs(const flat::Program& program, Rng& rng) {
+  Stored out;
+  for (const flat::Border& border : program.inputs) {
+    std::vector<double> values(static_cast<std::size_t>(border.elements()));
+    for (double& value : values)
+      value = is_float(border.dtype) ? static_cast<float>(rng.uniform() * 2 - 1)
+                                     : static_cast<double>(rng.below(2));
+    if (border.dtype == Dtype::kF16 || border.dtype == Dtype::kBF16)
+      for (double& value : values) value = std::round(value * 8) / 8;
+    out.push_back(interp::to_storage(border, values));
+  }
+  return out;
+}
+
+TEST(Sequence, RandomOnesComputeWhatTheirPartsDo) {
+  const std::uint64_t rounds = std::getenv("LATHE_TEST_LONG") != nullptr ? 3000 : 150;
+  int shared = 0, prepared = 0;
+  for (std::uint64_t seed = 1; seed <= rounds; ++seed) {
+    const RandomSequence random(seed);
+    const auto joined = join(random.sequence);
+    ASSERT_TRUE(joined) << "seed " << seed << ": " << joined.error().text();
+    const flat::Program& whole = joined->program;
+    const auto verified = flat::verify(whole);
+    ASSERT_TRUE(verified) << "seed " << seed << ": " << verified.error().text();
+    shared += joined->arena_bytes < joined->unshared_bytes ? 1 : 0;
+    prepared += whole.prepare.empty() ? 0 : 1;
+    Rng rng(seed);
+    const Stored inputs = random_inputs(whole, rng);
+    const auto want = one_by_one(random.sequence, inputs);
+    const auto got = interp::eval_flat(whole, inputs, {.seed = seed});
+    ASSERT_TRUE(got) << "seed " << seed << ": " << got.error().text() << "\n" << print(whole);
+    for (std::size_t o = 0; o < got->size(); ++o)
+      ASSERT_EQ((*got)[o], want.at(random.sequence.outputs[o])) << "seed " << seed;
+    if (seed % 5 != 0) continue;
+    const auto module = testing::compile(whole, kTarget);
+    ASSERT_TRUE(module) << "seed " << seed << ": " << module.error().text();
+    const auto run = testing::run_module(**module, whole, inputs);
+    ASSERT_TRUE(run) << "seed " << seed << ": " << run.error().text();
+    EXPECT_EQ(testing::difference(whole, *got, *run, 64), "") << "seed " << seed;
+  }
+  EXPECT_GE(shared, static_cast<int>(rounds / 20));
+  EXPECT_GE(prepared, static_cast<int>(rounds / 20));
+}
+
+}  // namespace
+}  // namespace lathe::sequence
