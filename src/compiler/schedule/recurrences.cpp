@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "compiler/analysis/dependence.h"
+#include "compiler/analysis/recurrences.h"
 #include "compiler/schedule/edit.h"
 #include "compiler/schedule/scans.h"
 
@@ -34,16 +35,6 @@ class RecurrenceCheck {
       writers_[static_cast<std::size_t>(block(id).writes)].push_back(id);
   }
 
-  // True if a block reads what a later one writes.
-  bool goes_back() const {
-    return std::ranges::any_of(order_, [&](BlockId reader) {
-      return std::ranges::any_of(ir::tensors_of(block(reader).body), [&](BufferId buffer) {
-        return std::ranges::any_of(writers_[static_cast<std::size_t>(buffer)],
-                                   [&](BlockId writer) { return is_later(writer, reader); });
-      });
-    });
-  }
-
   // The first block that would read what is not there yet, or no longer; none: all is well.
   std::optional<BlockId> broken() const {
     for (const BlockId reader : order_) {
@@ -64,11 +55,17 @@ class RecurrenceCheck {
     return place_[static_cast<std::size_t>(a)] > place_[static_cast<std::size_t>(b)];
   }
 
+  bool runs_once(LoopId id) const {
+    const ir::SizeId extent = loop(id).extent;
+    return nest_.sizes.is_constant(extent) && nest_.sizes.constant_value(extent) == 1;
+  }
+
   std::vector<Moved> moved(const ir::Block& of, const ir::Affine& row) const {
     std::vector<Moved> out;
     for (const ir::AffineTerm& term : row.terms)
       for (const ir::LoopDigit& digit : of.iters[static_cast<std::size_t>(term.iter)].digits)
-        out.push_back({digit.loop, term.coef, digit.weight, digit.div, digit.mod});
+        if (!runs_once(digit.loop))
+          out.push_back({digit.loop, term.coef, digit.weight, digit.div, digit.mod});
     std::ranges::sort(out);
     return out;
   }
@@ -112,6 +109,7 @@ class RecurrenceCheck {
     std::size_t depth = 0;
     for (const ir::LoopDigit& digit :
          of.iters[static_cast<std::size_t>(row.terms[0].iter)].digits) {
+      if (runs_once(digit.loop)) continue;
       const ir::Loop& l = loop(digit.loop);
       const std::size_t here = nest_.path_to(digit.loop).size();
       if (here <= depth || digit.div != ir::SizeId::kNone || digit.mod != ir::SizeId::kNone ||
@@ -145,7 +143,7 @@ class RecurrenceCheck {
 }  // namespace
 
 StepResult<void> check_recurrences(const ir::Nest& before, const ir::Nest& after) {
-  if (!RecurrenceCheck(before).goes_back()) return {};
+  if (!analysis::has_recurrence(before)) return {};
   if (const auto broken = RecurrenceCheck(after).broken())
     return refuse(Refusal::kBreaksScan, after.blocks[static_cast<std::size_t>(*broken)].name);
   return {};

@@ -57,12 +57,11 @@ void turn_round(const Stage& stage, int along, ir::Block& block) {
 // Loops that the stages of a recurrence have in common, by iterator; kRoot: each has its own.
 using SharedLoops = std::vector<ir::LoopId>;
 
-ir::LoopId add_loop(const Iterator& iter, const std::string& name, ir::LoopId parent,
-                    ir::Nest& nest) {
+ir::LoopId add_loop(std::string name, std::int64_t extent, ir::LoopId parent, ir::Nest& nest) {
   const auto loop = static_cast<ir::LoopId>(nest.loops.size());
   ir::Loop made;
-  made.name = name + "." + iter.name;
-  made.extent = nest.sizes.constant(iter.extent);
+  made.name = std::move(name);
+  made.extent = nest.sizes.constant(extent);
   made.parent = parent;
   nest.loops.push_back(std::move(made));
   nest.children(parent).push_back({ir::Item::Kind::kLoop, loop});
@@ -70,9 +69,10 @@ ir::LoopId add_loop(const Iterator& iter, const std::string& name, ir::LoopId pa
 }
 
 // Adds the stage's loops, but for those that it shares, which are outside of them, each the only
-// child of the one before, and the block inside the last.
+// child of the one before, and the block inside the last. With `in_steps` it has a loop of one
+// iteration for each of the shared ones: then its loops are those of its dimensions, in each step.
 void add_stage(const Workload& workload, const Stage& stage, const SharedLoops& shared,
-               std::optional<Scan> scan, ir::Nest& nest) {
+               bool in_steps, std::optional<Scan> scan, ir::Nest& nest) {
   ir::Block block;
   block.name = workload.tensors[static_cast<std::size_t>(stage.tensor)].name;
   ir::LoopId parent = ir::kRoot;
@@ -80,13 +80,18 @@ void add_stage(const Workload& workload, const Stage& stage, const SharedLoops& 
   for (std::size_t i = 0; i < stage.iters.size(); ++i) {
     const Iterator& iter = stage.iters[i];
     const bool spatial = iter.kind == IterKind::kSpatial;
-    ir::LoopId loop = i < shared.size() ? shared[i] : ir::kRoot;
-    if (loop == ir::kRoot) loop = parent = add_loop(iter, block.name, parent, nest);
+    const ir::SizeId one = nest.sizes.constant(1);
     ir::BlockIter block_iter;
     block_iter.name = iter.name;
-    block_iter.extent = nest.loops[static_cast<std::size_t>(loop)].extent;
+    block_iter.extent = nest.sizes.constant(iter.extent);
     block_iter.kind = spatial ? ir::IterKind::kSpatial : ir::IterKind::kReduce;
-    block_iter.digits = {ir::LoopDigit{loop, nest.sizes.constant(1)}};
+    const ir::LoopId around = i < shared.size() ? shared[i] : ir::kRoot;
+    if (around != ir::kRoot) block_iter.digits = {ir::LoopDigit{around, one}};
+    if (around == ir::kRoot || in_steps) {
+      const std::int64_t own = around == ir::kRoot ? iter.extent : 1;
+      parent = add_loop(block.name + "." + iter.name, own, parent, nest);
+      block_iter.digits.push_back(ir::LoopDigit{parent, one});
+    }
     block.iters.push_back(std::move(block_iter));
     if (spatial) block.index.push_back(ir::Affine::iter(static_cast<int>(i)));
   }
@@ -114,11 +119,13 @@ void add_recurrence(const Workload& workload, const Recurrence& recurrence, ir::
   };
   const Stage& first = stage_of(0);
   const std::string& name = workload.tensors[static_cast<std::size_t>(first.tensor)].name;
+  const char* const step = recurrence.element_wise ? "" : ".step";
   SharedLoops all(first.iters.size(), ir::kRoot);
   ir::LoopId parent = ir::kRoot;
   for (std::size_t i = 0; i < all.size(); ++i)
     if (recurrence.element_wise || std::cmp_equal(i, recurrence.axes[0]))
-      all[i] = parent = add_loop(first.iters[i], name, parent, nest);
+      all[i] = parent = add_loop(name + "." + first.iters[i].name + step, first.iters[i].extent,
+                                 parent, nest);
   for (std::size_t p = 0; p < recurrence.stages.size(); ++p) {
     SharedLoops shared = all;
     if (!recurrence.element_wise) {
@@ -126,7 +133,8 @@ void add_recurrence(const Workload& workload, const Recurrence& recurrence, ir::
       shared[static_cast<std::size_t>(recurrence.axes[p])] =
           all[static_cast<std::size_t>(recurrence.axes[0])];
     }
-    add_stage(workload, stage_of(p), shared, Scan{recurrence.axes[p], recurrence.backward}, nest);
+    add_stage(workload, stage_of(p), shared, !recurrence.element_wise,
+              Scan{recurrence.axes[p], recurrence.backward}, nest);
   }
 }
 
@@ -141,7 +149,7 @@ ir::Nest naive_nest(const Workload& workload) {
     const auto in = std::ranges::find_if(
         recurrences, [&](const Recurrence& each) { return each.has(static_cast<int>(s)); });
     if (in == recurrences.end())
-      add_stage(workload, workload.stages[s], {}, scan_of(workload.stages[s]), nest);
+      add_stage(workload, workload.stages[s], {}, false, scan_of(workload.stages[s]), nest);
     else if (std::cmp_equal(in->stages.front(), s)) add_recurrence(workload, *in, nest);
   }
   return nest;

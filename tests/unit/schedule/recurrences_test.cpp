@@ -59,21 +59,21 @@ TEST(Recurrences, KeepWhatStepsMake) {
                         kind("G_acc.g.i", ir::LoopKind::kVectorized),
                         kind("G_acc.g.o", ir::LoopKind::kParallel)});
   }
-  expect_kept(kCell, {Cache{"R", "r", "G_acc.t", ir::Scope::kMemory, {{1, 1}, {0, 1}}}});
+  expect_kept(kCell, {Cache{"R", "r", "G_acc.t.step", ir::Scope::kMemory, {{1, 1}, {0, 1}}}});
   expect_kept(kCell, {Cache{"G_acc", "g", "G_acc.n", ir::Scope::kMemory, {}}});
   expect_kept(kCell, {Cache{"H", "h", "", ir::Scope::kMemory, {{2, 1}, {0, 1}, {1, 1}}}});
-  expect_kept(kDense, {split("H_acc.t", 2)});
+  expect_kept(kDense, {split("H_acc.t.step", 2)});
 }
 
 TEST(Recurrences, RefuseWhatBreaksTheirOrder) {
   for (const ir::LoopKind k : {ir::LoopKind::kVectorized, ir::LoopKind::kParallel,
                                ir::LoopKind::kBlockX, ir::LoopKind::kThreadX}) {
     EXPECT_EQ(refusal(kComplex, {kind("A.t", k)}), Refusal::kBreaksScan);
-    EXPECT_EQ(refusal(kCell, {kind("G_acc.t", k)}), Refusal::kBreaksScan);
+    EXPECT_EQ(refusal(kCell, {kind("G_acc.t.step", k)}), Refusal::kBreaksScan);
   }
   EXPECT_EQ(refusal(kFilter, {split("U.t", 4), Reorder{{"U.t.i", "U.t.o"}}}), Refusal::kBreaksScan);
   EXPECT_EQ(refusal(kFilter, {split("U.t", 4, ir::Tail::kShift)}), Refusal::kBreaksScan);
-  for (const char* at : {"G_acc.t", "G_acc.n"})
+  for (const char* at : {"G_acc.t.step", "G_acc.n"})
     EXPECT_EQ(refusal(kCell, {Cache{"H", "h", at, ir::Scope::kMemory, {}}}), Refusal::kBreaksScan);
   EXPECT_EQ(refusal(kComplex, {Cache{"A", "a", "A.t", ir::Scope::kMemory, {}}}),
             Refusal::kBreaksScan);
