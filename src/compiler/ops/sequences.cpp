@@ -88,8 +88,8 @@ class OneWay {
   // Products of the state with the weights, of so many gates.
   std::string state_products(std::int64_t gates) const {
     return s_.cell.wide(name("B"), s_.of_steps({s_.cell.batch, gates, s_.cell.hidden})) +
-           fmt::format("{}[t,b,g:{},k] = (sum(j) {} * {}[g,k,j]){}\n", name("B"), gates,
-                       h_before("j"), name("w_hh"),
+           fmt::format("{}[t:{},b,g:{},k] = (sum(j) {} * {}[g,k,j]){}\n", name("B"), s_.length,
+                       gates, h_before("j"), name("w_hh"),
                        s_.cell.bias ? fmt::format(" + {}[g,k]", name("b_hh")) : "");
   }
   std::string gate(int which) const {

@@ -67,7 +67,7 @@ const Case kNames[] = {
     {"A: f32[4]; H[i] = D[i-1 else 0] + A[i]\nD[j:3] = H[j-1 else 0] * 2",
      "the stage that writes H",
      {"H has 4 steps and D has 3", "i:4"}},
-    {"A: f32[4,4]; H[i:4,j:4] = D[i-1,j else 0] + A[i,j]\nD[j:4,i:4] = H[j,i-1 else 0] * 2",
+    {"A: f32[4,4]; H[i:4,j:4] = D[i-1,j else 0] + A[i,j]\nD[i:4,j:4] = H[j,i-1 else 0] * 2",
      "the stage that writes H",
      {"need each other", "one axis"}},
     {"A: f32[4,4]; H[i:4,j:4] = D[i-1,j else 0] + H[i,j-1 else 0]\nD[i,j] = H[i,j] * A[i,j]",
