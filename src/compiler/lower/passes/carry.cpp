@@ -44,13 +44,12 @@ struct Place {
   }
 };
 
-// The expression with another value of the variable.
+// The expression with another value of the variable. What becomes the variable itself, as i - 1 + 1
+// does, stays so.
 Expr with_value(const Expr& e, int var, const Expr& value) {
-  const auto replaced = [&](const Expr& x) {
-    const auto* v = std::get_if<flat::Var>(&x->value);
-    return v != nullptr && v->id == var ? value : x;
-  };
-  return flat::ExprRewriter(replaced, flat::contents::kVar)(e);
+  if (const auto* v = std::get_if<flat::Var>(&e->value)) return v->id == var ? value : e;
+  if ((e->contents & flat::contents::kVar) == 0) return e;
+  return flat::map_operands(e, [&](const Expr& x) { return with_value(x, var, value); });
 }
 
 class Carrier {
