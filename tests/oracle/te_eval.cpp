@@ -1,9 +1,11 @@
 #include "oracle/te_eval.h"
 
+#include <algorithm>
 #include <cmath>
 #include <utility>
 
 #include "compiler/interp/reduction.h"
+#include "compiler/te/recurrence.h"
 #include "compiler/te/scan.h"
 
 namespace lathe::interp {
@@ -38,16 +40,19 @@ class StageRun final : public Environment {
     const std::size_t first_reduce =
         tensors_[static_cast<std::size_t>(stage_.tensor)].tensor->shape.size();
     do {
-      if (stage_.reduce == ir::ReduceOp::kNone) {
-        out[element++] = interp::evaluate(stage_.body, *this);
-        continue;
-      }
-      Reduction reduction(stage_.reduce, stage_.body->dtype, alike_);
-      do {
-        reduction.add(interp::evaluate(stage_.body, *this));
-      } while (advance(first_reduce, position_.size()));
-      out[element++] = reduction.result();
+      out[element++] = value_here(first_reduce);
     } while (advance(0, first_reduce));
+  }
+
+  // The elements at one place along an axis.
+  void run_step(int axis, std::int64_t step) {
+    auto& out = tensors_[static_cast<std::size_t>(stage_.tensor)];
+    const std::size_t first_reduce = out.tensor->shape.size();
+    for (std::size_t element = 0; element < out.elements.size(); ++element) {
+      place(element, first_reduce);
+      if (position_[static_cast<std::size_t>(axis)] == step)
+        out.elements[element] = value_here(first_reduce);
+    }
   }
 
   Value read(const ir::Read& read, Dtype) override {
@@ -84,15 +89,29 @@ class StageRun final : public Environment {
   std::int64_t iter(int iter) override { return position_[static_cast<std::size_t>(iter)]; }
 
  private:
+  // The element at the position of the spatial iterators; those of reductions are 0.
+  Value value_here(std::size_t first_reduce) {
+    if (stage_.reduce == ir::ReduceOp::kNone) return interp::evaluate(stage_.body, *this);
+    Reduction reduction(stage_.reduce, stage_.body->dtype, alike_);
+    do {
+      reduction.add(interp::evaluate(stage_.body, *this));
+    } while (advance(first_reduce, position_.size()));
+    return reduction.result();
+  }
+
+  // Goes to the position of an element by its number.
+  void place(std::size_t element, std::size_t first_reduce) {
+    for (std::size_t i = first_reduce; i-- > 0;) {
+      const auto extent = static_cast<std::size_t>(stage_.iters[i].extent);
+      position_[i] = static_cast<std::int64_t>(element % extent);
+      element /= extent;
+    }
+  }
+
   // The elements from the last to the first: each finds those behind it.
   void run_backward(std::vector<Value>& out) {
     for (std::size_t element = out.size(); element-- > 0;) {
-      std::size_t rest = element;
-      for (std::size_t i = position_.size(); i-- > 0;) {
-        const auto extent = static_cast<std::size_t>(stage_.iters[i].extent);
-        position_[i] = static_cast<std::int64_t>(rest % extent);
-        rest /= extent;
-      }
+      place(element, position_.size());
       out[element] = interp::evaluate(stage_.body, *this);
     }
   }
@@ -112,6 +131,19 @@ class StageRun final : public Environment {
   std::vector<StoredTensor>& tensors_;
   std::vector<std::int64_t> position_;
 };
+
+void run_steps(const te::Workload& workload, const te::Recurrence& recurrence,
+               std::vector<StoredTensor>& tensors) {
+  const auto stage_of = [&](std::size_t p) -> const te::Stage& {
+    return workload.stages[static_cast<std::size_t>(recurrence.stages[p])];
+  };
+  const std::int64_t steps =
+      stage_of(0).iters[static_cast<std::size_t>(recurrence.axes[0])].extent;
+  for (std::int64_t step = 0; step < steps; ++step)
+    for (std::size_t p = 0; p < recurrence.stages.size(); ++p)
+      StageRun(workload, stage_of(p), tensors)
+          .run_step(recurrence.axes[p], recurrence.backward ? steps - 1 - step : step);
+}
 
 Result<std::vector<StoredTensor>> load(const te::Workload& workload,
                                        const std::vector<Tensor>& inputs) {
@@ -170,7 +202,14 @@ Result<std::vector<Tensor>> evaluate(const te::Workload& workload,
                                      const std::vector<Tensor>& inputs) {
   LATHE_TRY_STATUS(te::validate(workload));
   std::vector<StoredTensor> tensors = LATHE_TRY(load(workload, inputs));
-  for (const te::Stage& stage : workload.stages) StageRun(workload, stage, tensors).run();
+  const std::vector<te::Recurrence> recurrences = te::recurrences_of(workload);
+  for (std::size_t s = 0; s < workload.stages.size(); ++s) {
+    const auto in = std::ranges::find_if(recurrences, [&](const te::Recurrence& each) {
+      return each.has(static_cast<int>(s));
+    });
+    if (in == recurrences.end()) StageRun(workload, workload.stages[s], tensors).run();
+    else if (std::cmp_equal(in->stages.front(), s)) run_steps(workload, *in, tensors);
+  }
   std::vector<Tensor> out;
   for (const int t : workload.outputs()) {
     const StoredTensor& storage = tensors[static_cast<std::size_t>(t)];

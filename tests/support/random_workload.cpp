@@ -5,6 +5,7 @@
 
 #include "compiler/te/parse.h"
 #include "support/lookup_workload.h"
+#include "support/recurrent_workload.h"
 #include "support/staged_workload.h"
 
 namespace lathe {
@@ -385,8 +386,10 @@ void promise_something(te::Workload& workload, Rng& rng) {
 
 te::Workload random_workload(Rng& rng, const RandomWorkloadOptions& options) {
   for (;;) {
-    const std::string text =
-        rng.chance(kStaged) ? staged_text(rng, options.dtypes) : Generator(rng, options).text();
+    const bool recurrent = options.recurrences > 0 && rng.chance(options.recurrences);
+    const std::string text = recurrent           ? recurrent_text(rng, options.dtypes)
+                             : rng.chance(kStaged) ? staged_text(rng, options.dtypes)
+                                                   : Generator(rng, options).text();
     auto workload = te::parse_workload(text);
     LATHE_CHECK(workload.has_value(), "{}\n{}", workload ? "" : workload.error().text(), text);
     if (iterations(*workload) > static_cast<double>(options.max_iterations)) continue;

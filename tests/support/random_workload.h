@@ -23,6 +23,7 @@ namespace lathe {
 struct RandomWorkloadOptions {
   bool dtypes = false;                   // other types than f32, too
   std::int64_t max_iterations = 30'000;  // of all stages together
+  double recurrences = 0;                // share of those that recurrent_workload.h makes
 };
 
 te::Workload random_workload(Rng& rng, const RandomWorkloadOptions& options = {});

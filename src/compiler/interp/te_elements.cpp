@@ -15,6 +15,10 @@ constexpr std::size_t kMostRemembered = std::size_t{1} << 18;
 // More elements one after the other take too much memory.
 constexpr std::int64_t kLongestLine = std::int64_t{1} << 20;
 
+// Evaluations that are nested in one another deeper than this take too much of the stack: elements
+// of a recurrence that read others beside them in each step.
+constexpr int kDeepest = 400;
+
 struct Exhausted {};
 
 void decode(std::int64_t offset, const std::vector<std::int64_t>& shape,
@@ -25,6 +29,25 @@ void decode(std::int64_t offset, const std::vector<std::int64_t>& shape,
     offset /= shape[d];
   }
 }
+
+// Counts how deep evaluations are nested, where there is something to count in.
+class Depth {
+ public:
+  explicit Depth(int* depth) : depth_(depth) {
+    if (depth_ != nullptr && ++*depth_ > kDeepest) {
+      --*depth_;
+      throw Exhausted{};
+    }
+  }
+  Depth(const Depth&) = delete;
+  Depth& operator=(const Depth&) = delete;
+  ~Depth() {
+    if (depth_ != nullptr) --*depth_;
+  }
+
+ private:
+  int* depth_;
+};
 
 template <class F>
 std::vector<Value> by_lane(std::size_t lanes, const F& f) {
@@ -67,12 +90,22 @@ Elements::Elements(const te::Workload& workload, std::vector<std::span<const dou
       values_[t] = workload.tensors[t].literal;
   for (const te::Stage& stage : workload.stages)
     writers_[static_cast<std::size_t>(stage.tensor)] = &stage;
+  lines_.resize(workload.tensors.size());
+  for (const te::Stage& stage : workload.stages)
+    lines_[static_cast<std::size_t>(stage.tensor)] = te::scan_of(stage);
+  for (const te::Recurrence& recurrence : te::recurrences_of(workload))
+    for (std::size_t p = 0; p < recurrence.stages.size(); ++p) {
+      const auto& stage = workload.stages[static_cast<std::size_t>(recurrence.stages[p])];
+      lines_[static_cast<std::size_t>(stage.tensor)] =
+          te::Scan{recurrence.axes[p], recurrence.backward};
+    }
 }
 
 std::optional<Value> Elements::at(int tensor, std::int64_t offset) {
   try {
     return read(tensor, {offset}).front();
   } catch (const Exhausted&) {
+    scanning_.assign(scanning_.size(), false);
     return std::nullopt;
   }
 }
@@ -103,11 +136,13 @@ Elements::Lanes Elements::read(int tensor, const std::vector<std::int64_t>& offs
     }
   }
   const bool reduces = writer->reduce != ir::ReduceOp::kNone;
-  if (const auto scan = te::scan_of(*writer); scan && !scanning_[t]) {
+  const std::optional<te::Scan>& scan = lines_[t];
+  if (scan && !scanning_[t]) {
     for (const std::int64_t offset : unknown) know_line(*writer, *scan, offset);
     for (std::size_t i = 0; i < unknown.size(); ++i) out[lanes[i]] = known_[t].at(unknown[i]);
     return out;
   }
+  const Depth depth(scan && !unknown.empty() ? &depth_ : nullptr);
   Lanes made = reduces || unknown.empty() ? Lanes{} : element_wise(*writer, unknown);
   for (std::size_t i = 0; i < unknown.size(); ++i) {
     if (reduces) {
@@ -115,7 +150,7 @@ Elements::Lanes Elements::read(int tensor, const std::vector<std::int64_t>& offs
       made.push_back(again ? made.back() : reduced(*writer, unknown[i]));
     }
     out[lanes[i]] = made[i];
-    if (reduces || scanning_[t] || known_[t].size() < kMostRemembered)
+    if (reduces || scan || known_[t].size() < kMostRemembered)
       known_[t].emplace(unknown[i], made[i]);
   }
   return out;

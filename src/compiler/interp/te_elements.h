@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "compiler/interp/scalar.h"
+#include "compiler/te/recurrence.h"
 #include "compiler/te/scan.h"
 #include "compiler/te/workload.h"
 
@@ -51,7 +52,10 @@ class Elements {
   std::vector<std::span<const double>> values_;  // by tensor: values of inputs and literals
   std::vector<const te::Stage*> writers_;        // by tensor
   std::vector<std::unordered_map<std::int64_t, Value>> known_;  // by tensor
+  // By tensor: the axis along which its elements need those before them.
+  std::vector<std::optional<te::Scan>> lines_;
   std::vector<bool> scanning_;  // by tensor: an element is computed after those before it
+  int depth_ = 0;               // of evaluations of such elements in one another
   std::unordered_map<const ir::Read*, Address> addresses_;
   std::int64_t most_terms_, terms_ = 0;
 };

@@ -18,6 +18,7 @@
 #include "compiler/ops/rope.h"
 #include "compiler/ops/rows.h"
 #include "compiler/ops/scan.h"
+#include "compiler/ops/sequences.h"
 #include "compiler/ops/values.h"
 
 namespace lathe::ops {
@@ -54,6 +55,8 @@ std::vector<Operator> operators() {
           rope(),
           lstm_cell(),
           gru_cell(),
+          lstm(),
+          gru(),
           reduce(),
           argmax(),
           argmin(),

@@ -10,4 +10,8 @@ namespace lathe::schedule {
 // nothing; its result is whole, in memory, while they run.
 StepResult<void> check_scans(const ir::Nest& before, const ir::Nest& after);
 
+// The same where blocks read what later blocks of the same loops write, one or more iterations
+// before: the stages of a recurrence. The loops along its axis stay around all of them.
+StepResult<void> check_recurrences(const ir::Nest& before, const ir::Nest& after);
+
 }  // namespace lathe::schedule

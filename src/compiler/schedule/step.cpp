@@ -76,9 +76,9 @@ const char* reason_of_form(Refusal refusal) {
       return "the memory of a group holds what all its items need: bind the loops of items before "
              "it is filled there";
     case Refusal::kBreaksScan:
-      return "it reads elements that it has written before: keep the loops along that axis serial "
-             "or unrolled, in their order and without shifted tails, and its result whole in "
-             "memory";
+      return "it reads elements that it has written before, or that a later block has: keep the "
+             "loops along that axis serial or unrolled, in their order, around all of these blocks "
+             "and without shifted tails, and what is read whole in memory";
     case Refusal::kBadDimension:
       return "partial results have the dimensions of the result and one more; there is no such "
              "place for it";
@@ -201,6 +201,7 @@ StepResult<void> apply(ir::Nest& nest, const Step& step, bool free_layout) {
   ir::Nest copy = nest;
   if (auto done = dispatch(copy, step, free_layout); !done) return done;
   if (auto kept = check_scans(nest, copy); !kept) return kept;
+  if (auto kept = check_recurrences(nest, copy); !kept) return kept;
   release_unused(copy);
   mark_constants(copy);
 #ifndef NDEBUG

@@ -15,27 +15,27 @@ namespace {
 using ir::Expr;
 
 // True for a number, and for arithmetic on numbers alone: it takes the type of what it meets. With
-// `own`, so does what a stage reads of the tensor that it writes.
-bool is_flexible(const ExprSyntax& e, bool own = false) {
+// `own`, so does what a stage reads of the tensor that it writes, and of those of `open`.
+bool is_flexible(const ExprSyntax& e, bool own = false, const OpenTensors* open = nullptr) {
   struct Visitor {
     bool own;
+    const OpenTensors* open;
+    bool all(const ExprSyntax& e) const { return is_flexible(e, own, open); }
     bool operator()(const NumberSyntax&) const { return true; }
     bool operator()(const TruthSyntax&) const { return false; }
     bool operator()(const NameSyntax&) const { return false; }
-    bool operator()(const ReadSyntax& n) const { return own && n.own; }
-    bool operator()(const UnarySyntax& n) const {
-      return !ir::yields_bool(n.op) && is_flexible(*n.x, own);
+    bool operator()(const ReadSyntax& n) const {
+      return own && (n.own || (open != nullptr && open->contains(n.tensor)));
     }
+    bool operator()(const UnarySyntax& n) const { return !ir::yields_bool(n.op) && all(*n.x); }
     bool operator()(const BinarySyntax& n) const {
-      return n.op < ir::BinaryOp::kLt && is_flexible(*n.a, own) && is_flexible(*n.b, own);
+      return n.op < ir::BinaryOp::kLt && all(*n.a) && all(*n.b);
     }
-    bool operator()(const SelectSyntax& n) const {
-      return is_flexible(*n.then, own) && is_flexible(*n.otherwise, own);
-    }
+    bool operator()(const SelectSyntax& n) const { return all(*n.then) && all(*n.otherwise); }
     bool operator()(const CastSyntax&) const { return false; }
     bool operator()(const ReduceSyntax&) const { return false; }
   };
-  return std::visit(Visitor{own}, e.value);
+  return std::visit(Visitor{own, open}, e.value);
 }
 
 // The type of the expression if nothing were widened; an output that is not declared gets it. None
@@ -44,14 +44,18 @@ struct NaturalType {
   const Workload& workload;
   std::optional<Dtype> own;  // of the tensor that the stage writes, where that is declared
   bool widened = false;      // the type of what is read, once it is widened
+  const OpenTensors* open = nullptr;  // these have no type yet
 
   std::optional<Dtype> operator()(const ExprSyntax& e) const { return std::visit(*this, e.value); }
   std::optional<Dtype> operator()(const NumberSyntax&) const { return {}; }
   std::optional<Dtype> operator()(const TruthSyntax&) const { return Dtype::kBool; }
   std::optional<Dtype> operator()(const NameSyntax&) const { return Dtype::kI64; }
   std::optional<Dtype> operator()(const ReadSyntax& n) const {
+    if (open != nullptr && open->contains(n.tensor)) return {};
     if (n.own) return own.value_or(Dtype::kF32);
-    const Dtype dtype = workload.tensors[static_cast<std::size_t>(workload.find(n.tensor))].dtype;
+    const int tensor = workload.find(n.tensor);
+    if (tensor < 0) return {};  // it is computed further down
+    const Dtype dtype = workload.tensors[static_cast<std::size_t>(tensor)].dtype;
     return widened ? accumulator_of(dtype) : dtype;
   }
   std::optional<Dtype> operator()(const UnarySyntax& n) const {
@@ -71,9 +75,9 @@ struct NaturalType {
     return body && grows && !is_float(*body) ? accumulator_of(*body) : body;
   }
   std::optional<Dtype> common(const ExprSyntax& a, const ExprSyntax& b) const {
-    if (is_flexible(a, true)) return (*this)(b);
+    if (is_flexible(a, true, open)) return (*this)(b);
     const auto left = (*this)(a);
-    return is_flexible(b, true) || left == (*this)(b) ? left : std::nullopt;
+    return is_flexible(b, true, open) || left == (*this)(b) ? left : std::nullopt;
   }
 };
 
@@ -99,7 +103,7 @@ class StageBuilder {
       const Expr body = LATHE_TRY(reduction_body(*reduce, stage_.body->place, output_.dtype));
       const Dtype dtype = output_.dtype.value_or(natural.value_or(body->dtype));
       const Expr terms = accumulated(*reduce, body);
-      if (dtype == terms->dtype) {
+      if (dtype == terms->dtype && !reads_written(terms)) {
         const int tensor = written(dtype);
         LATHE_TRY_STATUS(emit(tensor, spatial, *reduce, terms));
         return tensor;
@@ -121,6 +125,11 @@ class StageBuilder {
 
   bool reads_itself() const {
     return std::ranges::any_of(scope_.reads, [](const auto& read) { return read.first->own; });
+  }
+
+  // A sum over what the stage writes is one over earlier steps.
+  bool reads_written(const Expr& e) const {
+    return output_.tensor >= 0 && std::ranges::count(ir::tensors_of(e), output_.tensor) > 0;
   }
 
   Result<Expr> type(const ExprSyntax& e, std::optional<Dtype> expected, bool widen) {
@@ -356,6 +365,11 @@ class StageBuilder {
 };
 
 }  // namespace
+
+std::optional<Dtype> natural_type(const Workload& workload, const StageSyntax& stage,
+                                  const OpenTensors& open) {
+  return NaturalType{workload, {}, false, &open}(*stage.body);
+}
 
 Result<int> build_stage(Workload& workload, const StageSyntax& stage, const StageScope& scope,
                         const StageOutput& output) {

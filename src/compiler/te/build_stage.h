@@ -4,6 +4,8 @@
 #pragma once
 
 #include <functional>
+#include <set>
+#include <string>
 
 #include "compiler/te/resolve.h"
 #include "compiler/te/workload.h"
@@ -15,6 +17,12 @@ struct StageOutput {
   std::optional<Dtype> dtype;  // as declared; else it follows from the expression
   std::function<std::string(std::string)> unique_name;
 };
+
+using OpenTensors = std::set<std::string, std::less<>>;
+// The type of what the stage computes where those of `open` take any; none where that does not
+// tell. All else that it reads must exist in `workload`.
+std::optional<Dtype> natural_type(const Workload& workload, const StageSyntax& stage,
+                                  const OpenTensors& open);
 
 // Appends stages and tensors to `workload` and returns the tensor written. All extents of `scope`
 // must be known, and every tensor that is read must exist in `workload`.

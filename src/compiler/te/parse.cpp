@@ -6,6 +6,8 @@
 
 #include "base/known_names.h"
 #include "compiler/te/build_stage.h"
+#include "compiler/te/foresee.h"
+#include "compiler/te/recurrence.h"
 #include "compiler/te/scan.h"
 #include "compiler/te/types.h"
 #include "compiler/te/validate.h"
@@ -49,6 +51,7 @@ class WorkloadBuilder {
           "the expression computes nothing; write for example C[i,j] = sum(k) A[i,k] * B[k,j]");
     for (const auto& [name, shape] : shapes_)
       inputs_declared_ = inputs_declared_ || !written_.contains(name);
+    cycles_ = statement_cycles(syntax_, scopes_);
     for (std::size_t s = 0; s < syntax_.stages.size(); ++s) LATHE_TRY_STATUS(add_stage(s));
     for (const DeclarationSyntax& d : syntax_.declarations)
       if (!read_.contains(d.name) && !written_.contains(d.name))
@@ -173,8 +176,8 @@ class WorkloadBuilder {
   Status add_stage(std::size_t s) {
     const StageSyntax& stage = syntax_.stages[s];
     StageScope& scope = scopes_[s];
-    for (const auto& [read, place] : scope.reads)
-      LATHE_TRY_STATUS(check_order(stage, *read, place));
+    for (const auto& [read, place] : scope.reads) LATHE_TRY_STATUS(check_order(s, *read, place));
+    LATHE_TRY_STATUS(foresee_cycle(s));
     LATHE_TRY_STATUS(infer_extents(scope, stage, shapes_));
     for (const auto& [read, place] : scope.reads) LATHE_TRY_STATUS(make_input(scope, *read, place));
     LATHE_TRY_STATUS(require_extents(scope));
@@ -191,28 +194,36 @@ class WorkloadBuilder {
     return {};
   }
 
-  // True if the statement that writes `tensor` reads the other one.
-  bool needs(const std::string& tensor, const std::string& other) const {
-    for (std::size_t s = 0; s < syntax_.stages.size(); ++s)
-      if (syntax_.stages[s].name == tensor)
-        return std::ranges::any_of(scopes_[s].reads,
-                                   [&](const auto& read) { return read.first->tensor == other; });
-    return false;
-  }
-
-  Status check_order(const StageSyntax& stage, const ReadSyntax& read, Place place) const {
-    if (!read.own && written_.contains(read.tensor) && !done_.contains(read.tensor)) {
-      if (needs(read.tensor, stage.name))
-        return error_at(place,
-                        "{0} and {1} need each other, but a scan goes on with its own tensor "
-                        "alone; write a recurrence of {1} only, for example with elements of two "
-                        "places before",
-                        read.tensor, stage.name);
-      return error_at(
-          place, "{0} is computed further down; move the statement that writes {0} before this one",
-          read.tensor);
+  // Before the first statement of a recurrence: its tensors, which statements before theirs read.
+  Status foresee_cycle(std::size_t s) {
+    const auto cycle = std::ranges::find_if(cycles_, [&](const std::vector<int>& each) {
+      return std::cmp_equal(each.front(), s);
+    });
+    if (cycle == cycles_.end()) return {};
+    // Inputs that later statements of the recurrence are the first to read.
+    for (const int each : *cycle)
+      for (const auto& [read, place] : scopes_[static_cast<std::size_t>(each)].reads)
+        if (!written_.contains(read->tensor))
+          LATHE_TRY_STATUS(make_input(scopes_[static_cast<std::size_t>(each)], *read, place));
+    for (Tensor& tensor :
+         LATHE_TRY(foresee(workload_, syntax_, scopes_, *cycle, shapes_, given_.dtypes))) {
+      shapes_[tensor.name] = tensor.shape;
+      workload_.tensors.push_back(std::move(tensor));
     }
     return {};
+  }
+
+  Status check_order(std::size_t s, const ReadSyntax& read, Place place) const {
+    if (read.own || !written_.contains(read.tensor) || done_.contains(read.tensor)) return {};
+    for (const std::vector<int>& cycle : cycles_) {
+      if (std::ranges::count(cycle, static_cast<int>(s)) == 0) continue;
+      for (const int other : cycle)
+        if (syntax_.stages[static_cast<std::size_t>(other)].name == read.tensor) return {};
+    }
+    return error_at(place,
+                    "{0} is computed further down; move the statement that writes {0} before this "
+                    "one",
+                    read.tensor);
   }
 
   // Makes an input of a tensor that is read, but neither declared in the text nor written. Its
@@ -290,11 +301,22 @@ class WorkloadBuilder {
     return name;
   }
 
-  Result<Workload> finish() {
+  // The tensors that are read for something else than their own later elements.
+  std::set<int> read_on(const std::vector<Recurrence>& recurrences) const {
     std::set<int> read;
-    for (const Stage& stage : workload_.stages)
-      for (const int tensor : ir::tensors_of(stage.body))
-        if (tensor != stage.tensor) read.insert(tensor);
+    for (std::size_t s = 0; s < workload_.stages.size(); ++s)
+      for (const int tensor : ir::tensors_of(workload_.stages[s].body)) {
+        const bool goes_on = std::ranges::any_of(recurrences, [&](const Recurrence& recurrence) {
+          return reads_earlier_steps_only(workload_, recurrence, static_cast<int>(s), tensor);
+        });
+        if (tensor != workload_.stages[s].tensor && !goes_on) read.insert(tensor);
+      }
+    return read;
+  }
+
+  Result<Workload> finish() {
+    gather_recurrences(workload_);
+    const std::set<int> read = read_on(LATHE_TRY(find_recurrences(workload_)));
     for (const Stage& stage : workload_.stages) {
       Tensor& tensor = workload_.tensors[static_cast<std::size_t>(stage.tensor)];
       const bool output = !read.contains(stage.tensor) || outputs_.contains(tensor.name);
@@ -316,6 +338,7 @@ class WorkloadBuilder {
   const Declarations& given_;
   Workload workload_;
   std::vector<StageScope> scopes_;  // of syntax_.stages
+  std::vector<std::vector<int>> cycles_;  // of statements that need each other
   ShapeOf shapes_;
   bool inputs_declared_ = false;  // at least one is: then all must be
   std::set<std::string, std::less<>> written_, read_, outputs_, done_;

@@ -82,11 +82,6 @@ class Resolver {
       if (!n.affine.back()) LATHE_TRY_STATUS(walk(*index));
     }
     n.own = n.tensor == stage_.name;
-    if (n.own && reductions_ > 0)
-      return error_at(place,
-                      "{0} cannot be read inside a reduction of the statement that writes it; a "
-                      "scan has its earlier elements outside: write {0}[...] beside the reduction",
-                      n.tensor);
     if (n.own && !std::ranges::all_of(n.affine, [](const auto& a) { return a.has_value(); }))
       return error_at(place,
                       "{0} is read to compute {0}, at a place that is computed; a scan reads one "
@@ -95,6 +90,8 @@ class Resolver {
     if (n.own && n.affine.size() != stage_.iters.size())
       return error_at(place, "{} is written with {} iterators but read with {}", n.tensor,
                       stage_.iters.size(), n.affine.size());
+    // The reduction becomes a stage of its own, which goes on with this one.
+    if (reductions_ > 0) n.own = false;
     out_.reads.emplace_back(&n, place);
     return {};
   }

@@ -41,7 +41,8 @@ struct ReadSyntax {
   std::optional<double> pad;
   // By index: its form over the stage's iterators, where it is affine; set by resolve().
   std::vector<std::optional<ir::Affine>> affine;
-  bool own = false;  // of the tensor that the stage writes, set by resolve()
+  // Of the tensor that the stage writes, outside of reductions; set by resolve().
+  bool own = false;
 };
 struct UnarySyntax {
   ir::UnaryOp op;

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "compiler/te/limits.h"
+#include "compiler/te/recurrence.h"
 #include "compiler/te/scan.h"
 #include "compiler/te/types.h"
 
@@ -326,6 +327,43 @@ Status check_read(const Tensor& tensor, const ir::Read& read, const std::vector<
   return {};
 }
 
+namespace {
+
+// Checks that tensors are written before they are read, in their recurrence before they are read at
+// the same step, and that all are used. `ready`: by tensor, true for those that are given.
+Status check_uses(const Workload& workload, std::vector<bool> ready) {
+  const std::vector<Recurrence> recurrences = LATHE_TRY(find_recurrences(workload));
+  std::vector<bool> used(ready.size());
+  for (std::size_t s = 0; s < workload.stages.size(); ++s) {
+    const Stage& stage = workload.stages[s];
+    const auto own = static_cast<std::size_t>(stage.tensor);
+    for (const Recurrence& recurrence : recurrences)
+      if (recurrence.stages.front() == static_cast<int>(s))
+        for (const int each : recurrence.stages)
+          ready[static_cast<std::size_t>(
+              workload.stages[static_cast<std::size_t>(each)].tensor)] = true;
+    for (const int read : ir::tensors_of(stage.body)) {
+      const auto t = static_cast<std::size_t>(read);
+      if (t == own && !ir::looks_up(stage.body, read)) continue;
+      if (!ready[t])
+        return fail(ErrorKind::kInvalidArgument,
+                    "{} is read to compute {}, but written later or never",
+                    workload.tensors[t].name, workload.tensors[own].name);
+      used[t] = true;
+    }
+    ready[own] = true;
+  }
+  for (std::size_t t = 0; t < ready.size(); ++t) {
+    const Tensor& tensor = workload.tensors[t];
+    if (!ready[t]) return fail(ErrorKind::kInvalidArgument, "{} is never written", tensor.name);
+    if (!used[t] && tensor.role != TensorRole::kOutput)
+      return fail(ErrorKind::kInvalidArgument, "{} is never read; leave it out", tensor.name);
+  }
+  return {};
+}
+
+}  // namespace
+
 Status validate(const Workload& workload) {
   LATHE_TRY_STATUS(check_count(workload.stages.size(), workload.tensors.size()));
   std::set<std::string> names;
@@ -341,41 +379,27 @@ Status validate(const Workload& workload) {
                 "'{}' is no name for a workload; use letters, digits and _", workload.name);
   LATHE_TRY_STATUS(check(workload.contract));
   LATHE_TRY_STATUS(check_max_error(workload));
-  std::vector<bool> ready(workload.tensors.size()), used(workload.tensors.size());
+  std::vector<bool> ready(workload.tensors.size());
   for (std::size_t t = 0; t < ready.size(); ++t)
     ready[t] = workload.tensors[t].role == TensorRole::kInput ||
                workload.tensors[t].role == TensorRole::kLiteral;
+  std::vector<bool> written(ready.size());
   for (const Stage& stage : workload.stages) {
     if (stage.tensor < 0 || static_cast<std::size_t>(stage.tensor) >= ready.size())
       return fail(ErrorKind::kInvalidArgument, "a stage writes tensor {}, which does not exist",
                   stage.tensor);
-    const auto written = static_cast<std::size_t>(stage.tensor);
-    const std::string& name = workload.tensors[written].name;
-    if (ready[written])
+    const auto own = static_cast<std::size_t>(stage.tensor);
+    const std::string& name = workload.tensors[own].name;
+    if (ready[own] || written[own])
       return fail(ErrorKind::kInvalidArgument, "{} is an input or written twice", name);
+    written[own] = true;
     if (Status status = check_stage(workload, stage); !status) {
       Error error = std::move(status).error();
       error.place = fmt::format("the stage that writes {}", name);
       return std::unexpected(std::move(error));
     }
-    for (const int read : ir::tensors_of(stage.body)) {
-      const auto t = static_cast<std::size_t>(read);
-      if (t == written && !ir::looks_up(stage.body, read)) continue;
-      if (!ready[t])
-        return fail(ErrorKind::kInvalidArgument,
-                    "{} is read to compute {}, but written later or never",
-                    workload.tensors[t].name, name);
-      used[t] = true;
-    }
-    ready[written] = true;
   }
-  for (std::size_t t = 0; t < ready.size(); ++t) {
-    const Tensor& tensor = workload.tensors[t];
-    if (!ready[t]) return fail(ErrorKind::kInvalidArgument, "{} is never written", tensor.name);
-    if (!used[t] && tensor.role != TensorRole::kOutput)
-      return fail(ErrorKind::kInvalidArgument, "{} is never read; leave it out", tensor.name);
-  }
-  return {};
+  return check_uses(workload, std::move(ready));
 }
 
 }  // namespace lathe::te

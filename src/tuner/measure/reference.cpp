@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <optional>
+#include <set>
 #include <span>
 #include <utility>
 #include <variant>
@@ -10,6 +12,7 @@
 #include "base/dtype.h"
 #include "compiler/interp/reduction.h"
 #include "compiler/te/saturation.h"
+#include "compiler/te/recurrence.h"
 #include "compiler/te/scan.h"
 #include "compiler/te/work.h"
 #include "runtime/runner/check.h"
@@ -43,7 +46,10 @@ class ReferenceWriter {
   }
 
   ReferenceWorkload write() {
+    for (const te::Recurrence& recurrence : te::recurrences_of(workload_))
+      for (const int s : recurrence.stages) foresee(workload_.stages[static_cast<std::size_t>(s)]);
     for (const te::Stage& stage : workload_.stages) add(stage);
+    te::gather_recurrences(result_);
     ReferenceWorkload out{std::move(result_), {}, bounds_.jumps()};
     for (const int t : workload_.outputs()) {
       const int bound = by_tensor_[static_cast<std::size_t>(t)];
@@ -122,17 +128,27 @@ class ReferenceWriter {
     return ir::read(tensor, std::move(index), dtype);
   }
 
+  // Makes the bound of a stage of a recurrence before it is computed: other stages go on with it.
+  void foresee(const te::Stage& stage) {
+    by_tensor_[static_cast<std::size_t>(stage.tensor)] =
+        tensor_beside(stage, "bound", tensor_of(stage).role);
+    foreseen_.insert(stage.tensor);
+  }
+
   void add(const te::Stage& stage) {
     te::Stage value = stage;
     value.accumulator = widened(stage.accumulator);
     value.body = bounds_.value(stage.body);
     result_.stages.push_back(std::move(value));
+    const bool foreseen = foreseen_.contains(stage.tensor);
     Expr bound = bound_of(stage);
+    if (!bound && foreseen) bound = number(0);
     if (!bound) return;
     te::Stage made;
-    made.tensor = tensor_beside(stage, "bound", tensor_of(stage).role);
+    made.tensor = foreseen ? by_tensor_[static_cast<std::size_t>(stage.tensor)]
+                           : tensor_beside(stage, "bound", tensor_of(stage).role);
     // A scan whose elements are not exact goes on with their bounds.
-    if (te::scan_of(stage)) {
+    if (te::scan_of(stage) && !foreseen) {
       by_tensor_[static_cast<std::size_t>(stage.tensor)] = made.tensor;
       bound = bound_of(stage);
     }
@@ -177,7 +193,10 @@ class ReferenceWriter {
     const Expr own = plain ? nullptr : bounds_.bound(stage.body);
     Expr term = size(bounds_.value(stage.body));
     double growth = 1;
-    if (const auto near = mixed_sum(workload_, stage)) {
+    // What goes on step by step is summed up as it is written.
+    const auto near =
+        foreseen_.contains(stage.tensor) ? std::nullopt : mixed_sum(workload_, stage);
+    if (near) {
       term =
           times(largest_around(near->a, near->around_a), largest_around(near->b, near->around_b));
       growth = allowed_growth(workload_.contract, *near);
@@ -225,6 +244,7 @@ class ReferenceWriter {
   std::vector<int> by_tensor_;
   Bounds bounds_;
   te::Workload result_;
+  std::set<int> foreseen_;  // tensors of recurrences: their bounds have tensors from the beginning
 };
 
 // The round-off of the coarsest type to which anything is rounded.
@@ -265,9 +285,16 @@ double coarsest_of(const te::Workload& workload) {
 void keep_needed(te::Workload& workload) {
   std::vector<bool> needed(workload.tensors.size(), false);
   for (const int t : workload.outputs()) needed[t] = true;
-  for (std::size_t s = workload.stages.size(); s-- > 0;) {
-    if (!needed[workload.stages[s].tensor]) continue;
-    for (const int read : ir::tensors_of(workload.stages[s].body)) needed[read] = true;
+  // Stages of recurrences read what later ones write.
+  for (bool more = true; more;) {
+    more = false;
+    for (std::size_t s = workload.stages.size(); s-- > 0;) {
+      if (!needed[workload.stages[s].tensor]) continue;
+      for (const int read : ir::tensors_of(workload.stages[s].body)) {
+        more = more || !needed[read];
+        needed[read] = true;
+      }
+    }
   }
   std::erase_if(workload.stages, [&](const te::Stage& stage) { return !needed[stage.tensor]; });
   std::vector<int> moved(workload.tensors.size(), -1);

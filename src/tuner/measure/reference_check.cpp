@@ -9,6 +9,7 @@
 #include "base/rng.h"
 #include "compiler/algebra/algebra.h"
 #include "compiler/interp/te_elements.h"
+#include "compiler/te/recurrence.h"
 #include "compiler/te/work.h"
 
 namespace lathe::measure {
@@ -62,7 +63,7 @@ bool agree(double got, const interp::Value& want) {
 // What is evaluated in place of the workload.
 te::Workload evaluable(const te::Workload& workload) {
   const auto is_long = [](const te::Stage& stage) { return te::terms_of(stage) > kEnoughTerms; };
-  return std::ranges::any_of(workload.stages, is_long) ? algebra::rewritten(workload).workload
+  return !te::has_recurrence(workload) && std::ranges::any_of(workload.stages, is_long) ? algebra::rewritten(workload).workload
                                                        : workload;
 }
 

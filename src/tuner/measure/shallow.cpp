@@ -5,6 +5,7 @@
 #include <variant>
 
 #include "compiler/te/limits.h"
+#include "compiler/te/recurrence.h"
 #include "compiler/te/scan.h"
 
 namespace lathe::measure {
@@ -120,6 +121,7 @@ te::Workload shallow(const te::Workload& workload) {
       cut.body = Cutter(out, stage)(stage.body);
     out.stages.push_back(std::move(cut));
   }
+  te::gather_recurrences(out);
   return out;
 }
 

@@ -1,8 +1,10 @@
 #include "tuner/measure/uneven.h"
 
 #include <algorithm>
+#include <utility>
 #include <variant>
 
+#include "compiler/te/recurrence.h"
 #include "compiler/te/scan.h"
 
 namespace lathe::measure {
@@ -50,6 +52,14 @@ class Freedoms {
   explicit Freedoms(const te::Workload& workload) {
     for (const te::Tensor& tensor : workload.tensors)
       out_.push_back({is_wide(tensor.dtype), std::vector<bool>(tensor.shape.size(), true)});
+    // Elements of all steps meet, and in each step what else is summed up.
+    for (const te::Recurrence& recurrence : te::recurrences_of(workload))
+      for (std::size_t p = 0; p < recurrence.stages.size(); ++p) {
+        Freedom& each = of(workload.stages[static_cast<std::size_t>(recurrence.stages[p])].tensor);
+        each.scales = false;
+        for (std::size_t d = 0; d < each.apart.size(); ++d)
+          each.apart[d] = recurrence.element_wise && std::cmp_not_equal(d, recurrence.axes[p]);
+      }
     for (auto stage = workload.stages.rbegin(); stage != workload.stages.rend(); ++stage) {
       stage_ = &*stage;
       if (const auto scan = te::scan_of(*stage)) join_along(*scan);

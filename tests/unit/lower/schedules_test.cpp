@@ -32,7 +32,7 @@ std::int64_t edge_accesses(std::uint64_t seed) {
 bool check(std::uint64_t seed, bool open_sizes) {
   Rng rng(seed);
   const te::Workload workload =
-      random_workload(rng, {.dtypes = seed % 5 == 0, .max_iterations = 4'000});
+      random_workload(rng, {.dtypes = seed % 5 == 0, .max_iterations = 4'000, .recurrences = 0.15});
   const RandomSchedule s = random_schedule(workload, rng, {.open_sizes = open_sizes});
   const ir::SizedNest sized(s.nest, s.knobs);
   const Target target = seed % 2 == 0 ? testing::old_x86() : testing::new_x86();

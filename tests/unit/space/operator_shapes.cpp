@@ -51,6 +51,8 @@ class Shapes {
         {"rope", &Shapes::rotation},
         {"lstm_cell", &Shapes::cell},
         {"gru_cell", &Shapes::cell},
+        {"lstm", &Shapes::sequence},
+        {"gru", &Shapes::reset_sequence},
         {"reduce", &Shapes::reduction},
         {"argmax", &Shapes::log_sum_exp},
         {"argmin", &Shapes::log_sum_exp},
@@ -269,6 +271,21 @@ class Shapes {
             {"input-size", list({size()})},
             {"hidden-size", list({size()})},
             {"no-bias", flag()}};
+  }
+
+  Arguments sequence() {
+    Arguments out = cell();
+    out["length"] = list({any({1, 2, 3, 7})});
+    out["direction"] = word({"forward", "reverse", "bidirectional"});
+    out["initial"] = flag();
+    out["separate"] = out["direction"] == "bidirectional" ? flag() : "false";
+    out["gate-order"] = word({"pytorch", "onnx"});
+    return out;
+  }
+  Arguments reset_sequence() {
+    Arguments out = sequence();
+    out["reset-first"] = flag();
+    return out;
   }
 
   Arguments reduction() {

@@ -54,6 +54,29 @@ TEST(Parse, PaddedConvolution) {
   expect_round_trip(p);
 }
 
+TEST(Parse, StagesNeedEachOtherStepByStep) {
+  const Workload p = parsed(
+      "X: f32[9,4]; W: f32[4,4]; F: f64[9,4]\n"
+      "U[t,i] = X[t,i] + (sum(k) V[t-1,k else 0] * W[i,k])\n"
+      "Z[t,i] = U[t,i] * 2\n"
+      "V[t,i] = 0.5 * V[t-1,i else 1] + U[t,i]\n"
+      "A[t,i] = B[t+1,i else 0] + F[t,i]\n"
+      "B[t,i] = A[t,i] - A[t+1,i else 2]");
+  EXPECT_EQ(print_workload(p),
+            "X: f32[9,4]\nW: f32[4,4]\nF: f64[9,4]\noutput V: f32[9,4]\nU_acc: f32[9,4]\n"
+            "U: f32[9,4]\noutput Z: f32[9,4]\noutput B: f64[9,4]\nA: f64[9,4]\n"
+            "U_acc[t:9,i:4] = sum(k:4) V[t - 1,k else 0] * W[i,k]\n"
+            "U[t:9,i:4] = X[t,i] + U_acc[t,i]\n"
+            "V[t:9,i:4] = 0.5 * V[t - 1,i else 1] + U[t,i]\n"
+            "Z[t:9,i:4] = U[t,i] * 2\n"
+            "A[t:9,i:4] = B[t + 1,i else 0] + F[t,i]\n"
+            "B[t:9,i:4] = A[t,i] - A[t + 1,i else 2]\n");
+  expect_round_trip(p);
+  expect_round_trip(parsed("X: f16[9,4]; W: f16[4,4]\n"
+                           "H[t,i] = X[t,i] + (sum(k) H[t-1,k else 0] * W[i,k])"));
+  expect_round_trip(parsed("W: f32[4,4]; H[t:9,i:4] = sum(k) H[t-1,k else 1] * W[i,k]"));
+}
+
 TEST(Parse, ScansReadTheirOwnTensor) {
   const Workload p = parsed("X: f32[4,9]; Y[i,t] = Y[i,t-1 else 0] + X[i,t]");
   EXPECT_EQ(print_workload(p),

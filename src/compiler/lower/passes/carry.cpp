@@ -6,6 +6,7 @@
 //   }                                    r = r + A[v]
 //                                        B[v] = r
 //                                      }
+// Other statements may load it, too: then it has a second register until the iteration ends.
 #include <algorithm>
 #include <optional>
 #include <utility>
@@ -43,13 +44,12 @@ struct Place {
   }
 };
 
-// The expression with another value of the variable.
+// The expression with another value of the variable. What becomes the variable itself, as i - 1 + 1
+// does, stays so.
 Expr with_value(const Expr& e, int var, const Expr& value) {
-  const auto replaced = [&](const Expr& x) {
-    const auto* v = std::get_if<flat::Var>(&x->value);
-    return v != nullptr && v->id == var ? value : x;
-  };
-  return flat::ExprRewriter(replaced, flat::contents::kVar)(e);
+  if (const auto* v = std::get_if<flat::Var>(&e->value)) return v->id == var ? value : e;
+  if ((e->contents & flat::contents::kVar) == 0) return e;
+  return flat::map_operands(e, [&](const Expr& x) { return with_value(x, var, value); });
 }
 
 class Carrier {
@@ -61,29 +61,80 @@ class Carrier {
   Stmt run() {
     const auto begin = flat::as_int(loop_.begin), end = flat::as_int(loop_.end);
     if (!begin || !end || *end - *begin < 2) return nullptr;
-    std::vector<Stmt> before, inside;
-    for (const Stmt& stmt : body_) {
-      const auto* store = std::get_if<flat::Store>(&stmt->value);
-      const Expr load =
-          store != nullptr && before.size() < kMostCarried ? carried(*store) : nullptr;
-      if (!load) {
-        inside.push_back(stmt);
+    for (std::size_t i = 0; i < body_.size(); ++i) {
+      const auto* store = std::get_if<flat::Store>(&body_[i]->value);
+      if (store == nullptr || kept_.size() == kMostCarried) continue;
+      const Expr load = carried(*store);
+      if (load) keep(i, load, is_loaded_elsewhere(*store, load));
+    }
+    if (kept_.empty()) return nullptr;
+    std::vector<Stmt> before, inside, after;
+    for (const Kept& kept : kept_)
+      before.push_back(
+          flat::reg_write(kept.reg, with_value(kept.load, loop_.var, loop_.begin)));
+    for (std::size_t i = 0; i < body_.size(); ++i) {
+      const auto kept = std::ranges::find(kept_, i, &Kept::statement);
+      if (kept == kept_.end()) {
+        inside.push_back(with_registers(body_[i]));
         continue;
       }
-      const int reg = static_cast<int>(program_.regs.size());
-      program_.regs.push_back(load->type);
-      before.push_back(flat::reg_write(reg, with_value(load, loop_.var, loop_.begin)));
-      const Expr held = flat::reg_read(reg, load->type);
-      const auto from_register = [&](const Expr& x) { return flat::equal(x, load) ? held : x; };
-      inside.push_back(flat::reg_write(reg, flat::ExprRewriter(from_register)(store->value)));
-      inside.push_back(flat::store(store->buffer, store->index, held, store->mask));
+      const auto& store = std::get<flat::Store>(body_[i]->value);
+      const Expr held = flat::reg_read(kept->next, kept->load->type);
+      inside.push_back(flat::reg_write(kept->next, with_registers(store.value)));
+      inside.push_back(flat::store(store.buffer, store.index, held, store.mask));
+      if (kept->next != kept->reg) after.push_back(flat::reg_write(kept->reg, held));
     }
-    if (before.empty()) return nullptr;
+    inside.insert(inside.end(), after.begin(), after.end());
     before.push_back(flat::for_loop(loop_.var, loop_.begin, loop_.end, flat::seq(inside)));
     return flat::seq(std::move(before));
   }
 
  private:
+  // What a store keeps in a register, from which other statements of the next iteration may read,
+  // too: then what is stored there has a register of its own until the iteration ends.
+  struct Kept {
+    std::size_t statement;
+    Expr load;
+    int reg, next;
+  };
+
+  void keep(std::size_t statement, const Expr& load, bool elsewhere) {
+    const int reg = static_cast<int>(program_.regs.size());
+    program_.regs.push_back(load->type);
+    if (elsewhere) program_.regs.push_back(load->type);
+    kept_.push_back({statement, load, reg, elsewhere ? reg + 1 : reg});
+  }
+
+  Expr with_registers(const Expr& value) const {
+    const auto from_register = [&](const Expr& x) {
+      const auto kept =
+          std::ranges::find_if(kept_, [&](const Kept& k) { return flat::equal(x, k.load); });
+      return kept == kept_.end() ? x : flat::reg_read(kept->reg, x->type);
+    };
+    return flat::ExprRewriter(from_register)(value);
+  }
+  Stmt with_registers(const Stmt& s) const {
+    if (const auto* store = std::get_if<flat::Store>(&s->value)) {
+      const Expr value = with_registers(store->value);
+      return value == store->value ? s
+                                   : flat::store(store->buffer, store->index, value, store->mask);
+    }
+    const auto* write = std::get_if<flat::RegWrite>(&s->value);
+    if (write == nullptr) return s;
+    const Expr value = with_registers(write->value);
+    return value == write->value ? s : flat::reg_write(write->reg, value);
+  }
+
+  // True if another statement loads it.
+  bool is_loaded_elsewhere(const flat::Store& store, const Expr& load) const {
+    return std::ranges::any_of(body_, [&](const Stmt& stmt) {
+      if (const auto* other = std::get_if<flat::Store>(&stmt->value))
+        return other != &store && contains(other->value, load);
+      const auto* write = std::get_if<flat::RegWrite>(&stmt->value);
+      return write != nullptr && contains(write->value, load);
+    });
+  }
+
   // The load of what the store has stored in the iteration before; null: there is none, or another
   // store may come between. Lanes that the store leaves out stay by themselves, so the load may
   // have them or not.
@@ -99,7 +150,10 @@ class Carrier {
     if (flat::equal(earlier, store.index) || !here.is_beside(there)) return nullptr;
     Expr load = flat::load(store.buffer, earlier, store.value->type, store.mask);
     if (!contains(store.value, load)) load = flat::load(store.buffer, earlier, store.value->type);
-    if (!contains(store.value, load)) return nullptr;
+    const bool computed = (store.index->contents & flat::contents::kData) != 0;
+    if (!contains(store.value, load) &&
+        (store.mask || computed || !is_loaded_elsewhere(store, load)))
+      return nullptr;
     const std::int64_t step = here.offset - there.offset, own = lanes_of(store);
     const bool apart = std::ranges::all_of(body_, [&](const Stmt& stmt) {
       const auto* other = std::get_if<flat::Store>(&stmt->value);
@@ -149,6 +203,7 @@ class Carrier {
   flat::Program& program_;
   const flat::For& loop_;
   const std::vector<Stmt>& body_;
+  std::vector<Kept> kept_;
 };
 
 // The statements of a body without control flow or variables of its own.

@@ -2,8 +2,11 @@
 
 #include <algorithm>
 #include <bit>
+#include <map>
+#include <set>
 
 #include "compiler/algebra/algebra.h"
+#include "compiler/te/recurrence.h"
 #include "compiler/te/scan.h"
 
 namespace lathe::measure::cpu {
@@ -30,11 +33,12 @@ void add_accumulators(const te::Tensor& tensor, std::int64_t lanes, const std::s
 }
 
 // The spatial iterator that is best kept in registers beside the last one: the longest of the
-// others. Null if there is none.
-const te::Iterator* row_of(const te::Stage& stage, const te::Iterator* last) {
+// others. Null if there is none. `axis`: the iterator whose loop is outside, in a recurrence.
+const te::Iterator* row_of(const te::Stage& stage, const te::Iterator* last,
+                           const te::Iterator* axis) {
   const te::Iterator* row = nullptr;
   for (const te::Iterator& iter : stage.iters)
-    if (iter.kind == te::IterKind::kSpatial && &iter != last && iter.extent > 1 &&
+    if (iter.kind == te::IterKind::kSpatial && &iter != last && &iter != axis && iter.extent > 1 &&
         (!row || iter.extent > row->extent))
       row = &iter;
   return row;
@@ -64,8 +68,9 @@ void add_tile(const te::Stage& stage, const std::string& prefix, const te::Itera
   trace.push_back(schedule::Annotate{.loop = loop + ".v", .kind = ir::LoopKind::kVectorized});
 }
 
-void add_stage(const te::Workload& workload, const te::Stage& stage, const CpuTarget& target,
-               schedule::Trace& trace) {
+// `axis`: that of the recurrence of which the stage is a part; -1: it is of none.
+void add_stage(const te::Workload& workload, const te::Stage& stage, int axis,
+               const CpuTarget& target, schedule::Trace& trace) {
   const te::Tensor& tensor = workload.tensors[stage.tensor];
   const std::string prefix = tensor.name + ".";
   std::int64_t lanes = std::max(1, target.lanes(size_of(tensor.dtype)));
@@ -74,7 +79,9 @@ void add_stage(const te::Workload& workload, const te::Stage& stage, const CpuTa
     if (iter.kind == te::IterKind::kSpatial) last = &iter;
   if (last == nullptr || lanes < 2 || last->extent < 2) return;
   // Along the last axis the elements of a scan wait for each other.
-  if (const auto scan = te::scan_of(stage); scan && &stage.iters[scan->iter] == last) return;
+  const auto scan = te::scan_of(stage);
+  const te::Iterator* along = axis >= 0 ? &stage.iters[axis] : nullptr;
+  if (last == along || (scan && &stage.iters[scan->iter] == last)) return;
   // A row shorter than a vector is one vector with lanes off.
   const auto whole =
       static_cast<std::int64_t>(std::bit_ceil(static_cast<std::uint64_t>(last->extent)));
@@ -88,7 +95,7 @@ void add_stage(const te::Workload& workload, const te::Stage& stage, const CpuTa
   }
   const std::int64_t vectors = std::min<std::int64_t>(
       target.vector_registers >= 32 ? 4 : 2, std::max<std::int64_t>(1, last->extent / lanes));
-  const te::Iterator* row = row_of(stage, last);
+  const te::Iterator* row = row_of(stage, last, along);
   trace.push_back(schedule::Split{loop, lanes * vectors, loop + ".o", loop + ".i", tail});
   trace.push_back(schedule::Split{loop + ".i", lanes, loop + ".u", loop + ".v", tail});
   if (row != nullptr)
@@ -102,7 +109,19 @@ void add_stage(const te::Workload& workload, const te::Stage& stage, const CpuTa
 
 schedule::Trace plain_schedule(const te::Workload& workload, const Target& host) {
   auto [rewritten, trace] = algebra::rewritten(workload);
-  for (const te::Stage& stage : rewritten.stages) add_stage(rewritten, stage, host.as_cpu(), trace);
+  std::map<int, int> axes;     // by tensor, of recurrences
+  std::set<int> behind_first;  // tensors that are computed in the loops of another
+  for (const te::Recurrence& recurrence : te::recurrences_of(workload))
+    for (std::size_t p = 0; p < recurrence.stages.size(); ++p) {
+      const int tensor = workload.stages[recurrence.stages[p]].tensor;
+      axes[tensor] = recurrence.axes[p];
+      if (recurrence.element_wise && p > 0) behind_first.insert(tensor);
+    }
+  for (const te::Stage& stage : rewritten.stages) {
+    const auto axis = axes.find(stage.tensor);
+    if (!behind_first.contains(stage.tensor))
+      add_stage(rewritten, stage, axis == axes.end() ? -1 : axis->second, host.as_cpu(), trace);
+  }
   return trace;
 }
 

@@ -1,5 +1,6 @@
 #include "tuner/space/rules/cpu.h"
 
+#include "compiler/te/recurrence.h"
 #include "tuner/space/rules/compose.h"
 #include "tuner/space/rules/cook_toom/cook_toom.h"
 #include "tuner/space/rules/cpu_context.h"
@@ -22,7 +23,7 @@ constexpr Rule<CpuContext> kCpuRules[] = {
     {Place::kWhole, offer_stores, store_meanings},
 };
 
-// Where a scan has the most to do.
+// Where a scan has the most to do, and where stages need each other step by step.
 constexpr Rule<CpuContext> kScanRules[] = {
     {Place::kWhole, offer_stores, store_meanings},
 };
@@ -36,6 +37,8 @@ Result<Derived> derive_for_cpu(const te::Workload& workload, const CpuTarget& ta
     return compose(LATHE_TRY(derive_scans(context)), std::span<const Rule<CpuContext>>(kScanRules),
                    context);
   Derived direct = LATHE_TRY(derive_tiles(context));
+  if (te::has_recurrence(workload))
+    return compose(std::move(direct), std::span<const Rule<CpuContext>>(kScanRules), context);
   return compose(std::move(direct), std::span<const Rule<CpuContext>>(kCpuRules), context);
 }
 

@@ -1,5 +1,6 @@
 #include "tuner/space/rules/cuda/cuda.h"
 
+#include "compiler/te/recurrence.h"
 #include "compiler/te/scan.h"
 #include "tuner/space/rules/compose.h"
 #include "tuner/space/rules/cuda/block_space.h"
@@ -26,7 +27,8 @@ constexpr Rule<GridContext> kCudaRules[] = {
 Result<Derived> derive_direct(const CudaContext& context, const GridContext& as_grid) {
   if (context.workload.stages.empty()) return derive_items(as_grid);
   if (is_led_by_scan(as_grid)) return derive_scans(as_grid);
-  if (te::has_scan(context.workload)) return derive_items(as_grid);
+  if (te::has_scan(context.workload) || te::has_recurrence(context.workload))
+    return derive_items(as_grid);
   const auto prepared =
       std::make_shared<const Prepared>(prepare_for_card(context.workload, context.target));
   if (auto rows = derive_row_kernels(prepared, context)) return std::move(*rows);
@@ -44,6 +46,7 @@ Result<Derived> derive_for_cuda(const te::Workload& workload, const CudaTarget& 
   if (workload.contract.free_layout)
     return fail(ErrorKind::kUnsupported,
                 "schedules for cards keep the layouts of inputs and outputs; ask for plain ones");
+  LATHE_TRY_STATUS(check_steps(workload));
   const GridContext as_grid{workload, *target.grids(), flavour};
   return compose(LATHE_TRY(derive_direct({workload, target, flavour}, as_grid)),
                  std::span<const Rule<GridContext>>(kCudaRules), as_grid);

@@ -26,6 +26,7 @@ Result<Derived> derive_for_opencl(const te::Workload& workload, const OpenClTarg
     return fail_at("--layout", ErrorKind::kInvalidArgument,
                    "schedules for OpenCL keep the layouts of inputs and outputs; give plain, not "
                    "free");
+  LATHE_TRY_STATUS(check_steps(workload));
   if (is_led_by_scan(context))
     return compose(LATHE_TRY(derive_scans(context)), std::span<const Rule<GridContext>>(), context);
   return compose(LATHE_TRY(derive_items(context)), std::span<const Rule<GridContext>>(kOpenClRules),

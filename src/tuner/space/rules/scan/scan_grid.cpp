@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "compiler/te/recurrence.h"
 #include "compiler/te/scan.h"
 #include "tuner/space/rules/opencl/item_space.h"
 #include "tuner/space/rules/scan/scan_loops.h"
@@ -60,16 +61,30 @@ void put_scan_on_grid(const std::string& tensor, ir::SizeId items, ir::Nest& nes
   GridScan(scan_loops_of(nest, tensor), nest, trace).run(items);
 }
 
+Status check_steps(const te::Workload& workload) {
+  for (const te::Recurrence& recurrence : te::recurrences_of(workload)) {
+    if (recurrence.element_wise) continue;
+    const te::Stage& first = workload.stages[static_cast<std::size_t>(recurrence.stages.front())];
+    return fail(ErrorKind::kUnsupported,
+                "{} goes on step by step with sums or other elements of the step before, which "
+                "programs for devices do not do yet; tune it for a processor, as cpu:host, or a "
+                "single step for the device",
+                workload.tensors[static_cast<std::size_t>(first.tensor)].name);
+  }
+  return {};
+}
+
 bool is_led_by_scan(const GridContext& context) {
-  return te::has_scan(context.workload) &&
-         scan_leads(prepare_for_grid(context.workload, false).view);
+  if (!te::has_scan(context.workload) && !te::has_recurrence(context.workload)) return false;
+  const Prepared prepared = prepare_for_grid(context.workload, false);
+  return scan_leads(prepared.nest, prepared.view);
 }
 
 Result<Derived> derive_scans(const GridContext& context) {
   const auto prepared = std::make_shared<const Prepared>(prepare_for_grid(context.workload, false));
   const te::Workload& view = prepared->view;
   const std::string leading =
-      view.tensors[static_cast<std::size_t>(leading_scan(view).tensor)].name;
+      view.tensors[static_cast<std::size_t>(leading_scan(prepared->nest, view).tensor)].name;
   const std::int64_t items = items_of(prepared->nest, scan_loops_of(prepared->nest, leading));
   Derived derived;
   KnobList(derived.knobs)
@@ -80,7 +95,7 @@ Result<Derived> derive_scans(const GridContext& context) {
   derived.build = [prepared, leading, grids = context.grids,
                    name = knob.name](std::span<const std::int64_t>) -> Result<Sketch> {
     Sketch sketch{prepared->nest, prepared->steps};
-    std::set<std::string> placed = {leading};
+    std::set<std::string> placed = companions_along(prepared->nest, leading);
     try {
       put_scan_on_grid(leading, sketch.nest.sizes.knob(0, name), sketch.nest, sketch.trace);
       put_others_on_grid(prepared->view, grids, sketch.nest, sketch.trace, placed);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "compiler/analysis/recurrences.h"
 #include "compiler/analysis/scans.h"
 #include "compiler/te/scan.h"
 #include "tuner/space/rules/shared/axes.h"
@@ -39,22 +40,41 @@ std::int64_t extent_of_loop(const ir::Nest& nest, const std::string& loop) {
   return nest.sizes.constant_value(nest.loops[nest.find_loop(loop)].extent);
 }
 
-bool scan_leads(const te::Workload& view) {
+namespace {
+
+bool goes_along(const ir::Nest& nest, const te::Workload& view, const te::Stage& stage) {
+  return analysis::goes_along_axis(
+      nest, nest.find_block(view.tensors[static_cast<std::size_t>(stage.tensor)].name));
+}
+
+}  // namespace
+
+bool scan_leads(const ir::Nest& nest, const te::Workload& view) {
   double scans = 0, others = 0;
   for (const te::Stage& stage : view.stages) {
     if (view.tensors[static_cast<std::size_t>(stage.tensor)].constant) continue;
-    double& most = te::is_scan(stage) ? scans : others;
+    double& most = goes_along(nest, view, stage) ? scans : others;
     most = std::max(most, work_of(stage));
   }
-  return te::has_scan(view) && scans >= others;
+  return scans > 0 && scans >= others;
 }
 
-const te::Stage& leading_scan(const te::Workload& view) {
+const te::Stage& leading_scan(const ir::Nest& nest, const te::Workload& view) {
   const te::Stage* best = nullptr;
   for (const te::Stage& stage : view.stages)
-    if (te::is_scan(stage) && (best == nullptr || work_of(stage) > work_of(*best))) best = &stage;
+    if (goes_along(nest, view, stage) && (best == nullptr || work_of(stage) > work_of(*best)))
+      best = &stage;
   LATHE_CHECK(best != nullptr, "no stage is a scan");
   return *best;
+}
+
+std::set<std::string> companions_along(const ir::Nest& nest, const std::string& tensor) {
+  std::set<std::string> out = {tensor};
+  const ir::BlockId id = nest.find_block(tensor);
+  if (!analysis::is_in_steps(nest, id)) return out;
+  for (const ir::Item& item : nest.children(nest.blocks[id].parent))
+    if (item.kind == ir::Item::Kind::kBlock) out.insert(nest.blocks[item.id].name);
+  return out;
 }
 
 ScanLoops scan_loops_of(const ir::Nest& nest, const std::string& tensor) {
@@ -62,9 +82,11 @@ ScanLoops scan_loops_of(const ir::Nest& nest, const std::string& tensor) {
   const ir::Block& block = nest.blocks[id];
   ScanLoops out;
   out.block = tensor;
+  const std::vector<ir::LoopId> steps = analysis::step_loops(nest);
   const auto name = [&](ir::LoopId loop) { return nest.loops[loop].name; };
   for (const ir::LoopId loop : nest.loops_around(id)) {
-    if (analysis::is_scan_loop(block, loop)) out.axis = name(loop);
+    if (analysis::is_scan_loop(block, loop) || std::ranges::count(steps, loop) > 0)
+      out.axis = name(loop);
     else out.others.push_back(name(loop));
   }
   const ir::BlockIter& last = block.iters[block.index.back().terms.at(0).iter];

@@ -36,10 +36,13 @@ ScanLoops scan_loops_of(const ir::Nest& nest, const std::string& tensor);
 // Of a loop by name whose extent is known.
 std::int64_t extent_of_loop(const ir::Nest& nest, const std::string& loop);
 
-// True if no stage but scans has as much to do as one of these.
-bool scan_leads(const te::Workload& view);
-// The scan with the most work.
-const te::Stage& leading_scan(const te::Workload& view);
+// True if no stage has as much to do as one of those that go along an axis element by element:
+// scans, and recurrences whose stages have all loops in common.
+bool scan_leads(const ir::Nest& nest, const te::Workload& view);
+// Of these the one with the most work.
+const te::Stage& leading_scan(const ir::Nest& nest, const te::Workload& view);
+// The blocks that have the loops of the scan: itself, and the others of its recurrence.
+std::set<std::string> companions_along(const ir::Nest& nest, const std::string& tensor);
 
 // How many rows go along the axis together; 0: the scan has no rows.
 std::int64_t rows_of(const ir::Nest& nest, const ScanLoops& loops);

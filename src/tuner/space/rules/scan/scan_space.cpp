@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "compiler/te/recurrence.h"
 #include "compiler/te/scan.h"
 #include "tuner/space/rules/scan/scan_loops.h"
 #include "tuner/space/rules/shared/choices.h"
@@ -31,7 +32,7 @@ Result<Sketch> build_scans(const ScanRule& rule, const std::vector<Knob>& knobs,
   const bool unrolled = rule.leading.along_last() || values[kState] != 0;
   const std::size_t knob = rule.leading.along_last() ? 0 : unrolled ? kUnrolled : kInLoop;
   const ir::SizeId block = sketch.nest.sizes.knob(static_cast<int>(knob), knobs[knob].name);
-  std::set<std::string> placed = {rule.leading.block};
+  std::set<std::string> placed = companions_along(sketch.nest, rule.leading.block);
   schedule_scan(rule.leading, {block, unrolled}, rule.target, sketch.nest, sketch.trace,
                 free_layout);
   for (const bool reduce : {true, false})
@@ -61,16 +62,16 @@ void list_knobs_of_columns(std::int64_t vectors, const ScanBlock<std::int64_t>& 
 }  // namespace
 
 bool is_led_by_scan(const CpuContext& context) {
-  return te::has_scan(context.workload) &&
-         scan_leads(
-             view_of(prepare_plainly(context.workload, context.target).nest, context.workload));
+  if (!te::has_scan(context.workload) && !te::has_recurrence(context.workload)) return false;
+  const Prepared prepared = prepare_plainly(context.workload, context.target);
+  return scan_leads(prepared.nest, view_of(prepared.nest, context.workload));
 }
 
 Result<Derived> derive_scans(const CpuContext& context) {
   auto rule = std::make_shared<ScanRule>(
       ScanRule{prepare(context.workload, context.target), context.target, {}});
   const te::Workload& view = rule->prepared.view;
-  const te::Stage& stage = leading_scan(view);
+  const te::Stage& stage = leading_scan(rule->prepared.nest, view);
   const ir::Nest& nest = rule->prepared.nest;
   rule->leading = scan_loops_of(nest, view.tensors[static_cast<std::size_t>(stage.tensor)].name);
   const auto usual = usual_block(nest, rule->leading, context.target);

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <span>
 
-#include "compiler/te/scan.h"
+#include "compiler/analysis/recurrences.h"
 #include "tuner/space/rules/scan/scan_loops.h"
 #include "tuner/space/rules/shared/axes.h"
 #include "tuner/space/rules/shared/busiest.h"
@@ -15,6 +15,16 @@ namespace {
 
 // As many terms as can be added up without a loop, whatever the registers hold.
 constexpr std::int64_t kFewestLanes = 4, kMostLanes = 16;
+
+// Of a stage of a recurrence: how much work in each step is worth that threads share it.
+constexpr double kWorthThreads = 1 << 14;
+
+bool runs_once(const ir::Nest& nest, const std::string& loop) {
+  const ir::LoopId id = nest.find_loop(loop);
+  if (id < 0) return false;
+  const ir::SizeId extent = nest.loops[static_cast<std::size_t>(id)].extent;
+  return nest.sizes.is_constant(extent) && nest.sizes.constant_value(extent) == 1;
+}
 
 // True if all that is read lies along the only reduction, which is short.
 bool sums_lanes(const te::Stage& stage) {
@@ -86,7 +96,14 @@ void share_loops(ir::Nest& nest, schedule::Trace& trace, const std::vector<std::
 
 void schedule_plainly(const te::Workload& view, const te::Stage& stage, const CpuTarget& target,
                       ir::Nest& nest, schedule::Trace& trace, std::set<std::string>& placed) {
-  if (te::is_scan(stage)) return schedule_scan(view, stage, target, nest, trace);
+  const std::string& tensor = view.tensors[static_cast<std::size_t>(stage.tensor)].name;
+  const bool in_steps = analysis::is_in_steps(nest, nest.find_block(tensor));
+  if (analysis::goes_along_axis(nest, nest.find_block(tensor))) {
+    placed.merge(companions_along(nest, tensor));
+    return schedule_scan(view, stage, target, nest, trace);
+  }
+  // Threads begin anew in each step.
+  const bool alone = in_steps && work_of(stage) < kWorthThreads;
   const auto step = [&](schedule::Step s) {
     try_step(nest, trace, std::move(s), view.contract.free_layout);
   };
@@ -95,7 +112,7 @@ void schedule_plainly(const te::Workload& view, const te::Stage& stage, const Cp
   };
   if (sums_lanes(stage)) {
     kind(stage.iters.back().name, ir::LoopKind::kVectorized);
-    if (target.threads > 1) kind(stage.iters.front().name, ir::LoopKind::kParallel);
+    if (target.threads > 1 && !in_steps) kind(stage.iters.front().name, ir::LoopKind::kParallel);
     return;
   }
   std::vector<std::string> order, reduction;
@@ -123,7 +140,9 @@ void schedule_plainly(const te::Workload& view, const te::Stage& stage, const Cp
   kind(last + ".l", ir::LoopKind::kVectorized);
   if (across >= 0) kind(order[order.size() - 2], ir::LoopKind::kUnrolled);
   if (!reduction.empty()) fuse_maps(view, stage, reduction.back(), target, nest, trace, placed);
-  share_loops(nest, trace, outer, target.threads, view.contract.free_layout);
+  if (in_steps)
+    std::erase_if(outer, [&](const std::string& loop) { return runs_once(nest, loop); });
+  share_loops(nest, trace, outer, alone ? 1 : target.threads, view.contract.free_layout);
 }
 
 }  // namespace lathe::space

@@ -6,6 +6,7 @@
 
 #include "compiler/algebra/algebra.h"
 #include "compiler/analysis/dependence.h"
+#include "compiler/analysis/recurrences.h"
 #include "compiler/ir/expr/effort.h"
 #include "compiler/te/naive_nest.h"
 #include "tuner/space/rules/shared/axes.h"
@@ -280,6 +281,13 @@ Prepared prepare_plainly(const te::Workload& workload, const CpuTarget& target) 
 
 Prepared prepare(const te::Workload& workload, const CpuTarget& target, const RowShares& shares) {
   Prepared prepared = prepare_plainly(workload, target);
+  std::set<std::string> steps;
+  for (const ir::LoopId loop : analysis::step_loops(prepared.nest))
+    steps.insert(prepared.nest.loops[loop].name);
+  if (!steps.empty()) {
+    prepared.view = view_of(prepared.nest, workload, steps);
+    return prepared;
+  }
   split_reductions(prepared, workload, target, shares);
   prepared.view = view_of(prepared.nest, workload);
   return prepared;

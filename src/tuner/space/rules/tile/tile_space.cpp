@@ -1,10 +1,29 @@
 #include "tuner/space/rules/tile/tile_space.h"
 
+#include "compiler/analysis/recurrences.h"
 #include "tuner/space/rules/tile/sum_parts.h"
 #include "tuner/space/rules/tile/tile_knobs.h"
 #include "tuner/space/rules/tile/tile_sketch.h"
 
 namespace lathe::space {
+namespace {
+
+// The stage with the most work in all steps together, where those of a recurrence are seen as in a
+// single step.
+int main_of_steps(const te::Workload& view, const te::Workload& sizes) {
+  int best = main_stage(view);
+  for (int s = 0; s < static_cast<int>(view.stages.size()); ++s) {
+    const te::Stage& stage = view.stages[static_cast<std::size_t>(s)];
+    const bool once = view.tensors[static_cast<std::size_t>(stage.tensor)].constant;
+    if (!once && writes_plainly(view, stage) && (stage.reduce != ir::ReduceOp::kNone) &&
+        work_of(sizes.stages[static_cast<std::size_t>(s)]) >
+            work_of(sizes.stages[static_cast<std::size_t>(best)]))
+      best = s;
+  }
+  return best;
+}
+
+}  // namespace
 
 Result<Derived> derive_tiles(CpuContext& context) {
   const te::Workload& workload = context.workload;
@@ -13,14 +32,16 @@ Result<Derived> derive_tiles(CpuContext& context) {
   auto tiling = std::make_shared<Tiling>();
   tiling->prepared = prepare(workload, context.target);
   const te::Workload& view = tiling->prepared.view;
-  const int stage = main_stage(view);
+  const bool steps = analysis::has_recurrence(tiling->prepared.nest);
+  if (steps) tiling->sizes = view_of(tiling->prepared.nest, workload);
+  const int stage = steps ? main_of_steps(view, tiling->sizes) : main_stage(view);
   TileRule rule = tile_rule_for(view, stage, context.target, context.flavour);
   if (rule.axes.empty())
     return fail(ErrorKind::kUnsupported,
                 "{} has no axis but reductions: give it a dimension of size 1", workload.name);
   tiling->target = context.target;
   set_main(*tiling, std::move(rule));
-  tiling->companions = companions_of(view, stage, context.target, view);
+  tiling->companions = companions_of(view, stage, context.target, steps ? tiling->sizes : view);
   Derived derived;
   name_knobs(*tiling, "");
   const Tiling* only[] = {tiling.get()};

@@ -1,0 +1,152 @@
+// Blocks that read what later blocks of the same loops have written in iterations before.
+#include <algorithm>
+#include <optional>
+#include <tuple>
+#include <vector>
+
+#include "compiler/analysis/dependence.h"
+#include "compiler/analysis/recurrences.h"
+#include "compiler/schedule/edit.h"
+#include "compiler/schedule/scans.h"
+
+namespace lathe::schedule {
+namespace {
+
+using ir::BlockId;
+using ir::BufferId;
+using ir::LoopId;
+
+// How loops move an index.
+struct Moved {
+  LoopId loop;
+  std::int64_t coef;
+  ir::SizeId weight, div, mod;
+  auto operator<=>(const Moved&) const = default;
+};
+
+class RecurrenceCheck {
+ public:
+  explicit RecurrenceCheck(const ir::Nest& nest)
+      : nest_(nest), order_(nest.blocks_in_order()), place_(nest.blocks.size(), -1) {
+    for (std::size_t i = 0; i < order_.size(); ++i)
+      place_[static_cast<std::size_t>(order_[i])] = static_cast<int>(i);
+    writers_.resize(nest.buffers.size());
+    for (const BlockId id : order_)
+      writers_[static_cast<std::size_t>(block(id).writes)].push_back(id);
+  }
+
+  // The first block that would read what is not there yet, or no longer; none: all is well.
+  std::optional<BlockId> broken() const {
+    for (const BlockId reader : order_) {
+      for (const ir::Lookup* lookup : ir::lookups_of(block(reader).body))
+        for (const BlockId writer : writers_[static_cast<std::size_t>(lookup->tensor)])
+          if (is_later(writer, reader)) return reader;
+      for (const ir::Read* read : ir::reads_of(block(reader).body))
+        for (const BlockId writer : writers_[static_cast<std::size_t>(read->tensor)])
+          if (writer != reader && !is_kept(reader, *read, writer)) return reader;
+    }
+    return std::nullopt;
+  }
+
+ private:
+  const ir::Block& block(BlockId id) const { return nest_.blocks[static_cast<std::size_t>(id)]; }
+  const ir::Loop& loop(LoopId id) const { return nest_.loops[static_cast<std::size_t>(id)]; }
+  bool is_later(BlockId a, BlockId b) const {
+    return place_[static_cast<std::size_t>(a)] > place_[static_cast<std::size_t>(b)];
+  }
+
+  bool runs_once(LoopId id) const {
+    const ir::SizeId extent = loop(id).extent;
+    return nest_.sizes.is_constant(extent) && nest_.sizes.constant_value(extent) == 1;
+  }
+
+  std::vector<Moved> moved(const ir::Block& of, const ir::Affine& row) const {
+    std::vector<Moved> out;
+    for (const ir::AffineTerm& term : row.terms)
+      for (const ir::LoopDigit& digit : of.iters[static_cast<std::size_t>(term.iter)].digits)
+        if (!runs_once(digit.loop))
+          out.push_back({digit.loop, term.coef, digit.weight, digit.div, digit.mod});
+    std::ranges::sort(out);
+    return out;
+  }
+  static bool starts_at_zero(const ir::Block& of, const ir::Affine& row) {
+    return std::ranges::all_of(row.terms, [&](const ir::AffineTerm& term) {
+      return of.iters[static_cast<std::size_t>(term.iter)].offset == ir::SizeId::kNone;
+    });
+  }
+
+  bool is_kept(BlockId reader, const ir::Read& read, BlockId writer) const {
+    const bool back = is_later(writer, reader);
+    std::vector<LoopId> shared = nest_.loops_around(writer);
+    const std::vector<LoopId> others = nest_.loops_around(reader);
+    std::erase_if(shared, [&](LoopId l) { return std::ranges::count(others, l) == 0; });
+    if (shared.empty()) return !back;
+    const ir::Block &from = block(writer), &to = block(reader);
+    int axis = -1;
+    for (std::size_t d = 0; d < from.index.size(); ++d) {
+      const std::vector<Moved> written = moved(from, from.index[d]);
+      if (std::ranges::none_of(written, [&](const Moved& m) {
+            return std::ranges::count(shared, m.loop) > 0;
+          }))
+        continue;
+      const bool alike = written == moved(to, read.index[d]) &&
+                         starts_at_zero(from, from.index[d]) && starts_at_zero(to, read.index[d]);
+      if (!alike) return !back;
+      if (from.index[d].offset == read.index[d].offset) continue;
+      if (axis >= 0) return false;
+      axis = static_cast<int>(d);
+    }
+    if (axis < 0) return !back;
+    const auto d = static_cast<std::size_t>(axis);
+    return runs_in_order(from, from.index[d], read.index[d].offset - from.index[d].offset) &&
+           is_whole(from.writes, moved(from, from.index[d])) && is_unpadded(writer) &&
+           is_unpadded(reader);
+  }
+
+  // True if the elements that lie so far from the one that is written are written before it.
+  bool runs_in_order(const ir::Block& of, const ir::Affine& row, std::int64_t apart) const {
+    if (row.terms.size() != 1 || (row.terms[0].coef > 0) == (apart > 0)) return false;
+    std::size_t depth = 0;
+    for (const ir::LoopDigit& digit :
+         of.iters[static_cast<std::size_t>(row.terms[0].iter)].digits) {
+      if (runs_once(digit.loop)) continue;
+      const ir::Loop& l = loop(digit.loop);
+      const std::size_t here = nest_.path_to(digit.loop).size();
+      if (here <= depth || digit.div != ir::SizeId::kNone || digit.mod != ir::SizeId::kNone ||
+          (l.kind != ir::LoopKind::kSerial && l.kind != ir::LoopKind::kUnrolled) ||
+          l.tail == ir::Tail::kShift || l.intrinsic != ir::IntrinsicId::kNone)
+        return false;
+      depth = here;
+    }
+    return true;
+  }
+
+  // True if the buffer has all elements while these loops run.
+  bool is_whole(BufferId id, const std::vector<Moved>& along) const {
+    const ir::Buffer& buffer = nest_.buffers[static_cast<std::size_t>(id)];
+    return (buffer.scope == ir::Scope::kMemory || buffer.scope == ir::Scope::kOutput) &&
+           !buffer.streaming && std::ranges::all_of(along, [&](const Moved& m) {
+             return m.loop != buffer.at && analysis::is_strictly_inside(nest_, m.loop, buffer.at);
+           });
+  }
+  bool is_unpadded(BlockId id) const {
+    return std::ranges::none_of(nest_.loops_around(id),
+                                [&](LoopId l) { return loop(l).tail == ir::Tail::kPad; });
+  }
+
+  const ir::Nest& nest_;
+  std::vector<BlockId> order_;
+  std::vector<int> place_;                     // by block: its place in the order
+  std::vector<std::vector<BlockId>> writers_;  // by buffer
+};
+
+}  // namespace
+
+StepResult<void> check_recurrences(const ir::Nest& before, const ir::Nest& after) {
+  if (!analysis::has_recurrence(before)) return {};
+  if (const auto broken = RecurrenceCheck(after).broken())
+    return refuse(Refusal::kBreaksScan, after.blocks[static_cast<std::size_t>(*broken)].name);
+  return {};
+}
+
+}  // namespace lathe::schedule
