@@ -56,8 +56,10 @@ struct Inputs {
 
 struct TensorInfo {
   std::string name, dtype;
-  std::vector<std::int64_t> shape;
+  std::vector<std::int64_t> shape;  // as callers see it
   bool constant = false;
+  // As the expression has it: `shape` merges neighbours of these dimensions.
+  std::vector<std::int64_t> inner_shape = {};
 };
 
 // The machine a program is for, and where records are kept.
@@ -165,6 +167,9 @@ class Program {
 // is "wrong-answer", or tells what kept the check from finishing.
 enum class Check { kOnce, kSkip };
 
+struct Composition;
+struct Composed;
+
 // What to compute, with every shape known.
 class Workload {
  public:
@@ -174,6 +179,11 @@ class Workload {
   static Expected<Workload> named(const std::string& name,
                                   const std::map<std::string, std::string>& flags = {},
                                   const Inputs& inputs = {});
+  // Several put together: what one computes takes the place of another's input. Programs fuse what
+  // they can of it.
+  static Expected<Composed> compose(const Composition& whole);
+  // The same with these inputs constant, and no others.
+  Expected<Workload> with_constants(const std::vector<std::string>& names) const;
   const std::string& key() const;  // canonical: equal for equal work
   std::string numerics() const;    // its level, as Inputs::numerics names it
   double flops() const;
@@ -217,6 +227,29 @@ class Workload {
 
  private:
   std::shared_ptr<const Impl> impl_;
+};
+
+// A tensor of one of several workloads, which are numbered from 0.
+struct PartTensor {
+  int part = 0;
+  std::string tensor;
+};
+
+struct Composition {
+  std::vector<Workload> parts;
+  // An output, and the input whose place it takes: of equal type, and of equal shape as callers see
+  // both. An output may take several places.
+  std::vector<std::pair<PartTensor, PartTensor>> edges;
+  // Two inputs that are one of the whole. It is constant where one of them is.
+  std::vector<std::pair<PartTensor, PartTensor>> alike;
+  // The outputs of the whole, in this order; empty: those of all parts that take no place.
+  std::vector<PartTensor> outputs;
+};
+
+struct Composed {
+  Workload workload;
+  // By part, what its tensors are called in the whole.
+  std::vector<std::map<std::string, std::string>> names;
 };
 
 }  // namespace lathe

@@ -16,7 +16,7 @@ from ._errors import Failed, InvalidArgument, invalid
 from ._kernel import Kernel
 from ._path import Pair, assumed_seconds, order_of
 from ._progress import Progress
-from ._subscripts import Contraction, parse
+from ._subscripts import Contraction, from_lists, parse
 from ._tune import (
     _options,
     best_of,
@@ -339,7 +339,7 @@ def _planned(
 
 
 def _einsum(
-    subscripts: str,
+    subscripts: Any,
     *operands: Any,
     out: Any = None,
     threads: int | None = None,
@@ -362,15 +362,23 @@ def _einsum(
     shape settles it.
 
     An operand that is not row-major under some order of its dimensions is copied. ``optimize`` is
-    there for code that was written for NumPy; it changes nothing. Subscripts as lists of numbers,
-    and NumPy's ``dtype``, ``order`` and ``casting``, are not taken.
+    there for code that was written for NumPy; it changes nothing. NumPy's ``dtype``, ``order`` and
+    ``casting`` are not taken. Subscripts may be lists of numbers after each operand, and at the end
+    those of the result: ``einsum(a, [0, 1], b, [1, 2], [0, 2])``.
     """
+    if not isinstance(subscripts, str):
+        if len(operands) < 1 or not hasattr(subscripts, "shape"):
+            raise invalid(
+                f"subscripts are given as {type(subscripts).__name__}; give a text, as in "
+                "einsum('ij,jk->ik', a, b), or an array and a list of numbers"
+            )
+        text, arrays = from_lists((subscripts, *operands))
+        told = {"out": out, "threads": threads, "numerics": numerics}
+        return einsum(text, *arrays, **{name: x for name, x in told.items() if x is not None})
     if out is not None and not hasattr(out, "shape"):
         raise invalid(f"out is given as {type(out).__name__}; give an array")
     if not operands:
         raise invalid("einsum needs operands, as in einsum('ij,jk->ik', a, b)")
-    if not isinstance(subscripts, str):
-        raise invalid('subscripts are a text, as "ij,jk->ik"; lists of numbers are not taken')
     if threads is not None:
         threads = threads_of(threads)
     generation = _generation

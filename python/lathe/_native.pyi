@@ -1,9 +1,11 @@
-"""Types of the extension; tensors are (name, type, shape, constant)."""
+"""Types of the extension; tensors are (name, type, shape, constant), with shapes as callers see
+them. Inner shapes are those of the expression."""
 
 from collections.abc import Callable
 from typing import Any, TypedDict
 
 TensorTuple = tuple[str, str, tuple[int, ...], bool]
+PlaceTuple = tuple[int, str]  # the number of a part, and a tensor's name there
 
 class ScheduleDict(TypedDict):
     seconds: float
@@ -77,6 +79,18 @@ class Workload:
     def parse(text: str, inputs: Inputs, /) -> Workload: ...
     @staticmethod
     def named(name: str, flags: dict[str, str], inputs: Inputs, /) -> Workload: ...
+    @staticmethod
+    def compose(
+        parts: list[Workload],
+        edges: list[tuple[PlaceTuple, PlaceTuple]],
+        alike: list[tuple[PlaceTuple, PlaceTuple]] = ...,
+        outputs: list[PlaceTuple] = ...,
+    ) -> tuple[Workload, list[dict[str, str]]]: ...
+    def with_constants(self, names: list[str], /) -> Workload: ...
+    @property
+    def inner_inputs(self) -> list[tuple[int, ...]]: ...
+    @property
+    def inner_outputs(self) -> list[tuple[int, ...]]: ...
     @property
     def key(self) -> str: ...
     @property
@@ -180,7 +194,7 @@ class Einsum:
     def __init__(self, otherwise: Callable[..., Any], /) -> None: ...
     def __call__(
         self,
-        subscripts: str,
+        subscripts: Any,
         *operands: Any,
         out: Any = None,
         threads: int | None = None,

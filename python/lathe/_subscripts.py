@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import NamedTuple
+import operator
+from collections.abc import Iterable, Sequence
+from typing import Any, NamedTuple
 
 from ._errors import invalid
 
@@ -16,6 +17,43 @@ class Contraction(NamedTuple):
     terms: tuple[str, ...]
     result: str
     sizes: dict[str, int]
+
+
+def _numbers_of(given: Any, place: str) -> list[Any]:
+    """A list of numbers, and of an Ellipsis perhaps."""
+    try:
+        if isinstance(given, (str, bytes)):
+            raise TypeError
+        return [x if x is Ellipsis else operator.index(x) for x in given]
+    except TypeError:
+        raise invalid(
+            f"the subscripts of {place} are given as {given!r}; give a list of whole numbers, as "
+            "in einsum(a, [0, 1], b, [1, 2], [0, 2])"
+        ) from None
+
+
+def from_lists(given: Sequence[Any]) -> tuple[str, tuple[Any, ...]]:
+    """A text of subscripts, and the operands, of ``a, [0, 1], b, [1, 2], [0, 2]``.
+
+    The last list, of the result, may be missing. Letters have the order of the numbers.
+    """
+    operands = tuple(given[0:-1:2])
+    terms = [_numbers_of(x, f"operand {n}") for n, x in enumerate(given[1::2])]
+    result = _numbers_of(given[-1], "the result") if len(given) % 2 else None
+    used = sorted({x for term in [*terms, result or []] for x in term if x is not Ellipsis})
+    if used and used[0] < 0:
+        raise invalid(f"{used[0]} stands among the subscripts; give numbers from 0 on")
+    if len(used) > len(_LETTERS):
+        raise invalid(
+            f"the subscripts have {len(used)} different numbers; {len(_LETTERS)} are the most"
+        )
+    letters = dict(zip(used, sorted(_LETTERS)))
+
+    def text(term: Iterable[Any]) -> str:
+        return "".join("..." if x is Ellipsis else letters[x] for x in term)
+
+    right = "" if result is None else "->" + text(result)
+    return ",".join(map(text, terms)) + right, operands
 
 
 def _check_letters(term: str, subscripts: str) -> None:
@@ -32,14 +70,14 @@ def _spread(
     named = [rank - len(term.replace("...", "")) for term, rank in zip(terms, ranks)]
     longest = max((n for n, term in zip(named, terms) if "..." in term), default=0)
     if longest > len(free):
-        raise invalid(f'"{subscripts}" has more dimensions than there are letters')
+        raise invalid(f'"{subscripts}" has more dimensions than there are letters; give operands fewer of them')
     row = "".join(free[: max(longest, 0)])
     out = []
     for term, count, rank in zip(terms, named, ranks):
         if count < 0 or ("..." not in term and count > 0):
             raise invalid(
-                f'"{term}" names {len(term.replace("...", ""))} dimensions, and its operand has '
-                f"{rank}"
+                f'"{term}" in "{subscripts}" names {len(term.replace("...", ""))} dimensions, and '
+                f'its operand has {rank}; write a letter for each, or "..." for those between'
             )
         out.append(term.replace("...", row[len(row) - count :]))
     return out, row
@@ -51,11 +89,12 @@ def _split(subscripts: str, operands: int) -> tuple[list[str], str | None]:
     terms = left.split(",")
     for term in [*terms, right]:
         if term.count("...") > 1 or "." in term.replace("...", ""):
-            raise invalid(f'"{subscripts}" has a point that is no "..."')
+            raise invalid(f'"{subscripts}" has a point that is no "..."; write three, once in an operand')
         _check_letters(term.replace("...", ""), subscripts)
     if len(terms) != operands:
         raise invalid(
-            f'"{subscripts}" is for {len(terms)} operands, and {operands} are given'
+            f'"{subscripts}" is for {len(terms)} operands, and {operands} are given; commas part '
+            "the subscripts of operands"
         )
     return terms, right if arrow else None
 
@@ -66,10 +105,16 @@ def _sizes(terms: list[str], shapes: Sequence[Sequence[int]]) -> dict[str, int]:
         own = {letter: size for letter, size in zip(term, shape)}
         for letter, size in zip(term, shape):
             if own[letter] != size:
-                raise invalid(f'"{letter}" is {size} and {own[letter]} long in one operand')
+                raise invalid(
+                    f'"{letter}" is {size} and {own[letter]} long in the operand "{term}"; a letter '
+                    "that stands there twice needs equal lengths"
+                )
             known = sizes.get(letter, 1)
             if known not in (1, size) and size != 1:
-                raise invalid(f'"{letter}" is {known} long in one operand and {size} in another')
+                raise invalid(
+                    f'"{letter}" is {known} long in one operand and {size} in "{term}"; give equal '
+                    "lengths, or one of 1"
+                )
             sizes[letter] = max(known, size) if 0 not in (known, size) else 0
     return sizes
 
@@ -83,12 +128,14 @@ def parse(subscripts: str, shapes: Sequence[Sequence[int]]) -> Contraction:
         letters = sorted(set("".join(terms)) - set(row))
         result = row + "".join(x for x in letters if "".join(terms).count(x) == 1)
     elif row and "..." not in result:
-        raise invalid(f'the result of "{subscripts}" lacks the "..." that its operands have')
+        raise invalid(f'the result of "{subscripts}" lacks the "..." that its operands have; write it there')
     else:
         result = result.replace("...", row)
     for letter in result:
         if result.count(letter) > 1:
-            raise invalid(f'"{letter}" stands twice in the result of "{subscripts}"')
+            raise invalid(f'"{letter}" stands twice in the result of "{subscripts}"; name it once')
         if not any(letter in term for term in terms):
-            raise invalid(f'"{letter}" in the result of "{subscripts}" is in no operand')
+            raise invalid(
+                f'"{letter}" in the result of "{subscripts}" is in no operand; take it away'
+            )
     return Contraction(tuple(terms), result, _sizes(terms, shapes))

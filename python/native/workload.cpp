@@ -31,6 +31,30 @@ nb::list tensors_of(const std::vector<TensorInfo>& infos) {
   return out;
 }
 
+nb::list inner_shapes_of(const std::vector<TensorInfo>& infos) {
+  nb::list out;
+  for (const TensorInfo& info : infos) out.append(nb::tuple(nb::cast(info.inner_shape)));
+  return out;
+}
+
+using Places = std::vector<std::pair<int, std::string>>;
+using Pairs = std::vector<std::pair<Places::value_type, Places::value_type>>;
+
+PartTensor place_of(const Places::value_type& place) { return {place.first, place.second}; }
+
+std::pair<Workload, std::vector<Texts>> compose(const std::vector<const Workload*>& parts,
+                                                const Pairs& edges, const Pairs& alike,
+                                                const Places& outputs) {
+  Composition whole;
+  for (const Workload* part : parts) whole.parts.push_back(*part);
+  for (const auto& [output, input] : edges)
+    whole.edges.emplace_back(place_of(output), place_of(input));
+  for (const auto& [one, other] : alike) whole.alike.emplace_back(place_of(one), place_of(other));
+  for (const auto& output : outputs) whole.outputs.push_back(place_of(output));
+  Composed made = released([&] { return Workload::compose(whole); });
+  return {std::move(made.workload), std::move(made.names)};
+}
+
 nb::object schedule_of(const std::optional<Schedule>& schedule) {
   if (!schedule) return nb::none();
   nb::dict out;
@@ -129,6 +153,14 @@ void bind_workload(nb::module_& module) {
                   [](const std::string& name, const Texts& flags, const Inputs& inputs) {
                     return released([&] { return Workload::named(name, flags, inputs); });
                   })
+      .def_static("compose", compose, nb::arg("parts"), nb::arg("edges"),
+                  nb::arg("alike") = Pairs(), nb::arg("outputs") = Places())
+      .def("with_constants",
+           [](const Workload& w, const std::vector<std::string>& names) {
+             return released([&] { return w.with_constants(names); });
+           })
+      .def_prop_ro("inner_inputs", [](const Workload& w) { return inner_shapes_of(w.inputs()); })
+      .def_prop_ro("inner_outputs", [](const Workload& w) { return inner_shapes_of(w.outputs()); })
       .def_prop_ro("key", &Workload::key)
       .def_prop_ro("numerics", &Workload::numerics)
       .def_prop_ro("flops", &Workload::flops)

@@ -17,6 +17,7 @@
 #include "api/workload.h"
 #include "base/processors.h"
 #include "compiler/backends/backends.h"
+#include "compiler/te/compose.h"
 #include "tuner/store/store.h"
 
 namespace lathe {
@@ -58,7 +59,7 @@ std::vector<TensorInfo> infos(const te::Workload& workload, const std::vector<in
   for (const int t : tensors) {
     const te::Tensor& tensor = workload.tensors[static_cast<std::size_t>(t)];
     out.push_back({tensor.name, std::string(name_of(tensor.dtype)), tensor.shape_at_border(),
-                   tensor.constant});
+                   tensor.constant, tensor.shape});
   }
   return out;
 }
@@ -178,6 +179,25 @@ Result<std::optional<Schedule>> best_schedule(const te::Workload& workload,
   return schedule_of(*best->record, te::flops(workload));
 }
 
+te::PartTensor inner(const PartTensor& place) { return {place.part, place.tensor}; }
+
+Result<Composed> composed(const Composition& whole) {
+  te::Composition within;
+  for (const Workload& part : whole.parts) within.parts.push_back(part.impl().definition);
+  for (const auto& [output, input] : whole.edges)
+    within.edges.push_back({inner(output), inner(input)});
+  for (const auto& [one, other] : whole.alike) within.alike.push_back({inner(one), inner(other)});
+  for (const PartTensor& output : whole.outputs) within.outputs.push_back(inner(output));
+  te::Composed made = LATHE_TRY(te::compose(within));
+  Composed out{workload_from(std::move(made.workload)), {}};
+  for (std::size_t p = 0; p < whole.parts.size(); ++p) {
+    auto& names = out.names.emplace_back();
+    for (std::size_t t = 0; t < within.parts[p].tensors.size(); ++t)
+      names[within.parts[p].tensors[t].name] = made.names[p][t];
+  }
+  return out;
+}
+
 Failure count_failure(const char* what, std::size_t wanted, std::size_t given) {
   return {"invalid-argument",
           fmt::format("the program has {} {}, {} are given", wanted, what, given), ""};
@@ -195,6 +215,16 @@ Expected<Workload> Workload::named(const std::string& name,
     auto request = request_of(name, inputs);
     request.flags = flags;
     return workload_of(request);
+  });
+}
+Expected<Composed> Workload::compose(const Composition& whole) {
+  return guarded([&] { return outward(composed(whole)); });
+}
+Expected<Workload> Workload::with_constants(const std::vector<std::string>& names) const {
+  return guarded([&]() -> Expected<Workload> {
+    auto made = api::with_constants(impl_->definition, names);
+    if (!made) return failure(made.error());
+    return workload_from(std::move(*made));
   });
 }
 const std::string& Workload::key() const { return impl_->key; }

@@ -219,6 +219,13 @@ bool names_no_workload(const WorkloadRequest& request) {
          request.ranges.empty();
 }
 
+Result<te::Workload> with_constants(te::Workload workload, const std::vector<std::string>& names) {
+  for (const int input : workload.inputs())
+    workload.tensors[static_cast<std::size_t>(input)].constant = false;
+  LATHE_TRY_STATUS(mark_constants(workload, names));
+  return workload;
+}
+
 Result<MadeWorkload> make_workload(const WorkloadRequest& request) {
   if (!request.layout.empty() && request.layout != "plain" && request.layout != "free")
     return fail_at("--layout", ErrorKind::kInvalidArgument,

@@ -41,6 +41,9 @@ struct MadeWorkload {
 // The error tells what is wrong, where, and what would be right.
 Result<MadeWorkload> make_workload(const WorkloadRequest& request);
 
+// The same with these inputs constant, and no others.
+Result<te::Workload> with_constants(te::Workload workload, const std::vector<std::string>& names);
+
 // Records, traces and workload keys call tensors A, B ..., so that equal work has equal records,
 // however it is written. This lists, for each tensor of the workload, its own name (in borders,
 // headers and messages) and its name in records.

@@ -6,6 +6,7 @@ import unittest.mock
 
 import lathe
 import numpy as np
+from lathe._path import assumed_seconds, order_of, result_of
 from support import FEW, Case, floats, folder, main
 
 ROUNDS = 400 if os.environ.get("LATHE_TEST_LONG") else 40
@@ -99,7 +100,16 @@ class Einsum(Case):
             ('lacks the "..."', "...,...->a", [a, a]),
             ("3 and 1 long", "ii,i->i", [floats(3, 1), floats(3)]),
             ('lacks the "..."', "...i->i", [a]),
-            ("subscripts are a text", a, [[0, 1]]),
+            ("given as list", [[0]], [a]),
+            ("given as int", 3, [a]),
+            ("operand 0 are given as 'ij'", a, ["ij"]),
+            ("operand 1 are given as [0.5]", a, [[0, 1], b, [0.5]]),
+            ("the result are given as", a, [[0, 1], b, [1, 2], [None]]),
+            ("-1 stands among", a, [[0, -1]]),
+            ("53 different numbers", np.ones((1,) * 53, "f4"), [list(range(53))]),
+            ('"B" in the result', a, [[0, 2], [1]]),
+            ("no letter", "ij-jk->ik", [a, b]),
+            ("no letter", "ij,jk->i->k", [a, b]),
         ]:
             self.refused(part, lambda s=subscripts, o=operands: lathe.einsum(s, *o))
         out = np.empty((3, 3), "f4")
@@ -149,6 +159,98 @@ class Einsum(Case):
             done += 1
             with self.subTest(subscripts, shapes=[o.shape for o in operands]):
                 self.agree(subscripts, *operands)
+
+    def lists_agree(self, *given) -> None:
+        exact = [x.astype("f8") if getattr(x, "dtype", None) == "f4" else x for x in given]
+        for _ in range(2):
+            got = lathe.einsum(*given)
+            self.assert_near(got, np.einsum(*exact), 1e-4)
+
+    def test_lists_of_numbers(self) -> None:
+        a, b = floats(7, 5), floats(5, 9, seed=1)
+        self.lists_agree(a, [0, 1], b, [1, 2], [0, 2])
+        self.lists_agree(a, [0, 1], b, [1, 2])
+        self.lists_agree(a, [30, 3], b, (3, 27))  # the numbers' order is that of the result
+        self.lists_agree(a, [0, 1], [])
+        self.lists_agree(floats(5, 5), [4, 4], [4])
+        self.lists_agree(floats(2, 7, 5), [..., 0, 1], b, [1, 2], [..., 2, 0])
+        self.lists_agree(a, np.array([0, 1]), b, np.array([1, 2]), np.array([2, 0]))
+        out = np.empty((7, 9), "f4")
+        self.assertIs(lathe.einsum(a, [0, 1], b, [1, 2], [0, 2], out=out, threads=1), out)
+        self.assert_near(out, a @ b)
+
+    def test_random_forms(self) -> None:
+        """Points, repeated letters, lengths of 1, spaces, lists, results that are not told."""
+        seeded = random.Random(11)
+        done = 0
+        while done < ROUNDS:
+            sizes = {letter: seeded.choice([1, 2, 3, 4, 5]) for letter in "abcdeZ"}
+            row = [seeded.choice([1, 2, 3]) for _ in range(seeded.randint(0, 2))]
+            terms, operands = [], []
+            for n in range(seeded.randint(1, 5)):
+                term = [seeded.choice("abcdeZ") for _ in range(seeded.randint(0, 3))]
+                term += [seeded.choice(term)] if term and seeded.random() < 0.2 else []
+                shape = [1 if seeded.random() < 0.1 else sizes[letter] for letter in term]
+                if seeded.random() < 0.4:
+                    place = seeded.randint(0, len(term))
+                    own = row[seeded.randint(0, len(row)) :]
+                    term.insert(place, "...")
+                    shape[place:place] = [1 if seeded.random() < 0.2 else x for x in own]
+                terms.append(term)
+                operands.append(floats(*shape, seed=n))
+            seen = sorted({letter for term in terms for letter in term})
+            result = seeded.sample(seen, seeded.randint(0, len(seen)))
+            told = seeded.random() < 0.7
+            space = seeded.choice(["", " "])
+            text = (space + ",").join(space.join(term) for term in terms)
+            text += f"{space}->{space}" + "".join(result) if told else ""
+            numbers = {"...": ..., **{x: n for n, x in enumerate("Zabcde")}}
+            lists = [x for o, t in zip(operands, terms) for x in (o, [numbers[y] for y in t])]
+            lists += [[numbers[x] for x in result]] if told else []
+            try:
+                np.einsum(text, *operands)
+            except ValueError:
+                continue
+            done += 1
+            with self.subTest(text, shapes=[o.shape for o in operands]):
+                self.agree(text, *operands)
+                self.lists_agree(*lists)
+
+    def test_orders_cost_least(self) -> None:
+        """No order of pairs costs less than the one that is found."""
+
+        def every(terms: tuple[str, ...], result: str) -> float:
+            if len(terms) == 1:
+                return 0
+            costs = []
+            for i in range(len(terms)):
+                for j in range(i + 1, len(terms)):
+                    rest = tuple(t for k, t in enumerate(terms) if k not in (i, j))
+                    made = result_of(terms[i], terms[j], "".join(rest) + result) if rest else result
+                    costs.append(cost((terms[i], terms[j], made)) + every((*rest, made), result))
+            return min(costs)
+
+        seeded = random.Random(5)
+        for _ in range(30):
+            sizes = {letter: seeded.randint(1, 40) for letter in "abcdefg"}
+            terms = tuple(
+                "".join(seeded.sample("abcdefg", seeded.randint(1, 3)))
+                for _ in range(seeded.randint(3, 5))
+            )
+            seen = sorted(set("".join(terms)))
+            result = "".join(seeded.sample(seen, seeded.randint(0, len(seen))))
+
+            def cost(pair: tuple[str, str, str]) -> float:
+                return assumed_seconds(pair, sizes)
+
+            left, spent = list(terms), 0.0
+            for i, j in order_of(terms, result, cost):
+                first, second = left[i], left[j]
+                left = [t for k, t in enumerate(left) if k not in (i, j)]
+                made = result_of(first, second, "".join(left) + result) if left else result
+                spent += cost((first, second, made))
+                left.append(made)
+            self.assertAlmostEqual(spent, every(terms, result), delta=1e-9 * spent)
 
     def test_a_callback_may_call_it(self) -> None:
         a, b = floats(9, 21), floats(21, 10, seed=1)

@@ -21,12 +21,23 @@ _UNARY = {
     aten.sigmoid.default: "sigmoid({0})",
     aten.tanh.default: "tanh({0})",
     aten.exp.default: "exp({0})",
+    aten.expm1.default: "expm1({0})",
+    aten.log.default: "log({0})",
+    aten.log1p.default: "log1p({0})",
     aten.erf.default: "erf({0})",
     aten.abs.default: "abs({0})",
     aten.neg.default: "(-({0}))",
     aten.sqrt.default: "sqrt({0})",
     aten.rsqrt.default: "rsqrt({0})",
     aten.reciprocal.default: "(1 / ({0}))",
+    aten.sin.default: "sin({0})",
+    aten.cos.default: "cos({0})",
+    aten.tan.default: "tan({0})",
+    aten.floor.default: "floor({0})",
+    aten.ceil.default: "ceil({0})",
+    aten.round.default: "round({0})",
+    # 0 of NaN, as in PyTorch
+    aten.sign.default: "(select({0} > 0, 1.0, 0.0) - select({0} < 0, 1.0, 0.0))",
 }
 _BINARY = {
     aten.add.Tensor: "({0} + {1})",
@@ -42,6 +53,22 @@ _BINARY = {
     aten.clamp_min.default: "max({0}, {1})",
     aten.clamp_max.default: "min({0}, {1})",
 }
+_SELECT = {aten.where.self: "select({0}, {1}, {2})"}
+# Their values are bools, which no group has as its result.
+_BOOLEAN = {
+    aten.isnan.default: "isnan({0})",
+    aten.isinf.default: "isinf({0})",
+    aten.logical_not.default: "(!({0}))",
+    aten.logical_and.default: "({0} && {1})",
+    aten.logical_or.default: "({0} || {1})",
+} | {
+    getattr(getattr(aten, name), kind): f"({{0}} {sign} {{1}})"
+    for name, sign in (("gt", ">"), ("ge", ">="), ("lt", "<"), ("le", "<="), ("eq", "=="),
+                       ("ne", "!="))
+    for kind in ("Scalar", "Tensor")
+}  # fmt: skip
+_LOGIC = (aten.logical_not.default, aten.logical_and.default, aten.logical_or.default)
+_PATTERNS = {**_UNARY, **_BINARY, **_SELECT, **_BOOLEAN}
 _ANCHORS = (
     aten.convolution.default, aten.mm.default, aten.bmm.default, aten.addmm.default,
 )  # fmt: skip
@@ -103,23 +130,27 @@ def _anchor(node: Node, level: str | None) -> tuple[Anchor, Node | None]:
         x, w, bias, *how = args
         return _text.convolution(x, w, how, level), bias
     if node.target is aten.mm.default:
-        return _text.product(_turned(args[0]), _turned(args[1]), False), None
+        return _text.product(_turned(args[0]), _turned(args[1]), False, level), None
     if node.target is aten.bmm.default:
-        return _text.product(_turned(args[0]), _turned(args[1]), True), None
-    return _text.product(_turned(args[1]), _turned(args[2]), False), args[0]
+        return _text.product(_turned(args[0]), _turned(args[1]), True, level), None
+    return _text.product(_turned(args[1]), _turned(args[2]), False, level), args[0]
 
 
 class _Epilogue:
     """The expression of what is done to the anchor's result."""
 
-    def __init__(self, anchor: Anchor, start: Node, bias: Node | None) -> None:
-        self.anchor, self.shape = anchor, tuple(_value(start).shape)
+    def __init__(self, start: Node, bias: Node | None) -> None:
+        self.shape = tuple(_value(start).shape)
         self.others: list[Node] = []
-        text = "S[{}]"
+        self._bools: set[Node] = set()
+        text = self.plain = f"S[{','.join(self._places())}]"
         if bias is not None:
             channel = 1 if start.target is aten.convolution.default else None
             text = f"({text} + {self._read(bias, channel)})"
         self.texts = {start: text}
+
+    def _places(self) -> list[str]:
+        return [f"d{n}" for n in range(len(self.shape))]
 
     def _read(self, node: Node, dimension: int | None = None) -> str:
         """An element of another tensor, broadcast; or along one dimension."""
@@ -128,7 +159,7 @@ class _Epilogue:
         shape = tuple(_value(node).shape)
         if not shape:
             raise Unsupported("an operand without dimensions")
-        places = self.anchor.places
+        places = self._places()
         if dimension is not None:
             indices = [places[dimension]]
         else:
@@ -140,31 +171,39 @@ class _Epilogue:
             self.others.append(node)
         return f"E{self.others.index(node)}[{','.join(indices) or '0'}]"
 
-    def _operand(self, given: Any) -> str:
+    def _operand(self, given: Any, wants_bool: bool = False) -> str:
         if isinstance(given, bool) or given is None:
             raise Unsupported("an operand that is no number")
         if isinstance(given, (int, float)):
             if given != given or given in (float("inf"), float("-inf")):
                 raise Unsupported("a number that is not finite")
             return f"({given!r})"
+        if given.target is aten.full.default and not _value(given).shape and not wants_bool:
+            return self._operand(given.args[1])
+        if (given in self._bools) != wants_bool:
+            raise Unsupported("an operand of another type")
         return self.texts[given] if given in self.texts else self._read(given)
 
     def add(self, node: Node) -> None:
         """Takes a node whose value is of the anchor's shape; Unsupported if there is no text."""
-        if not _is_plain(node) or tuple(_value(node).shape) != self.shape:
+        is_bool = node.target in _BOOLEAN
+        if not (_is_plain(node) or is_bool) or tuple(_value(node).shape) != self.shape:
             raise Unsupported("a result of another shape or type")
-        pattern = _UNARY.get(node.target) or _BINARY.get(node.target)
+        pattern = _PATTERNS.get(node.target)
         if node.target is aten.clamp.default:
             pattern = self._clamp(node)
         clamps = node.target is aten.clamp.default
         if pattern is None or (node.kwargs and not clamps):
             raise Unsupported("an operation that is not taken")
-        count = 1 if node.target in _UNARY or clamps else 2
+        count = 1 if clamps else 1 + max(n for n in range(3) if f"{{{n}}}" in pattern)
         if len(node.args) != count and not clamps:
             raise Unsupported("an operation with more operands")
         known = list(self.others)
         try:
-            operands = [self._operand(a) for a in node.args[:count]]
+            operands = [
+                self._operand(a, node.target in _LOGIC or (node.target in _SELECT and n == 0))
+                for n, a in enumerate(node.args[:count])
+            ]
         except Unsupported:
             self.others = known
             raise
@@ -173,6 +212,11 @@ class _Epilogue:
             self.others = known
             raise Unsupported("an expression that is too long")
         self.texts[node] = text
+        if is_bool:
+            self._bools.add(node)
+
+    def is_result(self, node: Node) -> bool:
+        return node not in self._bools
 
     @staticmethod
     def _clamp(node: Node) -> str:
@@ -199,7 +243,8 @@ def _grown(epilogue: _Epilogue, start: Node) -> list[Node]:
             continue
         group.append(node)
         reach.add(node)
-        if len(_outputs(group)) == 1:
+        outputs = _outputs(group)
+        if len(outputs) == 1 and epilogue.is_result(outputs[0]):
             best = list(group)
         if len(group) > 40 or len(epilogue.others) > 6:
             break
@@ -262,7 +307,7 @@ def _group(
         return None
     level = _level(node, constants, numerics)
     anchor, bias = _anchor(node, level)
-    epilogue = _Epilogue(anchor, node, bias)
+    epilogue = _Epilogue(node, bias)
     nodes = _grown(epilogue, node)
     if taken.intersection(nodes):
         return None
@@ -272,12 +317,11 @@ def _group(
     # Only what the group reads is an input; texts of dropped nodes may have asked for more.
     text = epilogue.texts[outputs[0]]
     others = [(f"E{n}", other) for n, other in enumerate(epilogue.others) if f"E{n}[" in text]
-    names = anchor.inputs + others
-    flags = [given in constants for _, given in names]
-    plain = "" if text == "S[{}]" else text
-    known = [name for (name, _), constant in zip(names, flags) if constant]
-    workload = _text.workload(anchor, plain, others, known, level)
-    return Group(nodes, outputs[0], [given for _, given in names], flags, workload)
+    inputs = anchor.inputs + [other for _, other in others]
+    flags = [given in constants for given in inputs]
+    follows = None if text == epilogue.plain else _text.epilogue(epilogue.shape, text, others)
+    workload = _text.workload(anchor, follows, [name for name, _ in others], flags)
+    return Group(nodes, outputs[0], inputs, flags, workload)
 
 
 def _drops_nothing(node: Node) -> bool:

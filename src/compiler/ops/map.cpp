@@ -37,7 +37,7 @@ struct Function {
   std::string_view name;
   std::string_view text;  // of the element {0}
 };
-constexpr std::array<Function, 19> kFunctions = {
+constexpr std::array<Function, 30> kFunctions = {
     {{"relu", "relu({0})"},
      {"gelu", "0.5 * {0} * (1 + erf({0} * 0.7071067811865476))"},
      {"gelu-tanh",
@@ -58,7 +58,20 @@ constexpr std::array<Function, 19> kFunctions = {
      {"erf", "erf({0})"},
      {"exp", "exp({0})"},
      {"log", "log({0})"},
-     {"sqrt", "sqrt({0})"}}};
+     {"sqrt", "sqrt({0})"},
+     {"sin", "sin({0})"},
+     {"cos", "cos({0})"},
+     {"tan", "tan({0})"},
+     {"log1p", "log1p({0})"},
+     {"expm1", "expm1({0})"},
+     {"sign", "sign({0})"},
+     {"round", "round({0})"},
+     {"floor", "floor({0})"},
+     {"ceil", "ceil({0})"},
+     {"isnan", "isnan({0})"},
+     {"isinf", "isinf({0})"}}};
+
+bool yields_bool(const Function& function) { return function.name.starts_with("is"); }
 
 std::string known_functions() {
   std::vector<std::string_view> names;
@@ -78,7 +91,7 @@ Result<std::vector<Algorithm>> build_map(const Values& values) {
   const std::string x = narrow ? fmt::format("f32(X[{}])", at) : fmt::format("X[{}]", at);
   return direct(parsed(
       "map", typed(shaped("X", shape), dtype) + "\n" +
-                 (narrow ? typed(shaped("Y", shape), dtype) + "\n" : "") +
+                 (narrow && !yields_bool(*found) ? typed(shaped("Y", shape), dtype) + "\n" : "") +
                  fmt::format("Y[{}] = {}\n", at, fmt::format(fmt::runtime(found->text), x))));
 }
 

@@ -6,6 +6,8 @@
 
 #include <fmt/ranges.h>
 
+#include "compiler/te/reshape.h"
+
 namespace lathe::te {
 namespace {
 
@@ -16,7 +18,7 @@ std::string said(const PartTensor& place) {
 // Tensors of all parts, those that are one joined, as numbers.
 class Composer {
  public:
-  explicit Composer(const Composition& whole) : whole_(whole) {}
+  explicit Composer(const Composition& whole) : whole_(whole), parts_(whole.parts) {}
 
   Result<Composed> run() {
     LATHE_TRY_STATUS(number_tensors());
@@ -24,6 +26,7 @@ class Composer {
     for (const auto& alike : whole_.alike) LATHE_TRY_STATUS(join(alike));
     LATHE_TRY_STATUS(order_parts());
     LATHE_TRY_STATUS(choose_outputs());
+    reshape_inputs();
     add_tensors();
     add_stages();
     LATHE_TRY_STATUS(join_contracts());
@@ -32,21 +35,22 @@ class Composer {
   }
 
  private:
+  using Sizes = std::vector<std::int64_t>;
   struct Member {
     int part, tensor;
   };
   const Tensor& tensor_of(int number) const {
     const Member& member = members_[static_cast<std::size_t>(number)];
-    return whole_.parts[static_cast<std::size_t>(member.part)]
+    return parts_[static_cast<std::size_t>(member.part)]
         .tensors[static_cast<std::size_t>(member.tensor)];
   }
 
   Status number_tensors() {
-    if (whole_.parts.empty())
+    if (parts_.empty())
       return fail(ErrorKind::kInvalidArgument, "a composition of no expressions computes nothing");
-    for (int p = 0; p < static_cast<int>(whole_.parts.size()); ++p) {
+    for (int p = 0; p < static_cast<int>(parts_.size()); ++p) {
       first_.push_back(static_cast<int>(members_.size()));
-      const auto& tensors = whole_.parts[static_cast<std::size_t>(p)].tensors;
+      const auto& tensors = parts_[static_cast<std::size_t>(p)].tensors;
       for (int t = 0; t < static_cast<int>(tensors.size()); ++t) {
         stands_for_.push_back(static_cast<int>(members_.size()));
         members_.push_back({p, t});
@@ -57,10 +61,10 @@ class Composer {
 
   // The number of a tensor that must have this role.
   Result<int> number_of(const PartTensor& place, TensorRole role) const {
-    if (place.part < 0 || std::cmp_greater_equal(place.part, whole_.parts.size()))
+    if (place.part < 0 || std::cmp_greater_equal(place.part, parts_.size()))
       return fail(ErrorKind::kInvalidArgument, "there is no part {}; there are {}", place.part,
-                  whole_.parts.size());
-    const Workload& part = whole_.parts[static_cast<std::size_t>(place.part)];
+                  parts_.size());
+    const Workload& part = parts_[static_cast<std::size_t>(place.part)];
     const bool input = role == TensorRole::kInput;
     const int found = part.find(place.tensor);
     if (found >= 0 && part.tensors[static_cast<std::size_t>(found)].role == role)
@@ -77,9 +81,10 @@ class Composer {
     if (x.dtype != y.dtype)
       return fail(ErrorKind::kInvalidArgument, "{} is {}, and {} is {}; cast one of them", said(a),
                   name_of(x.dtype), said(b), name_of(y.dtype));
-    if (x.shape == y.shape) return {};
+    if (x.shape_at_border() == y.shape_at_border()) return {};
     return fail(ErrorKind::kInvalidArgument, "{} is [{}], and {} is [{}]; they must be equal",
-                said(a), fmt::join(x.shape, ","), said(b), fmt::join(y.shape, ","));
+                said(a), fmt::join(x.shape_at_border(), ","), said(b),
+                fmt::join(y.shape_at_border(), ","));
   }
 
   Status join(const Composition::Edge& edge) {
@@ -117,8 +122,8 @@ class Composer {
 
   // Parts after those whose outputs they take, else in their order.
   Status order_parts() {
-    const auto count = static_cast<int>(whole_.parts.size());
-    std::vector<bool> done(whole_.parts.size());
+    const auto count = static_cast<int>(parts_.size());
+    std::vector<bool> done(parts_.size());
     const auto ready = [&](int part) {
       return !done[static_cast<std::size_t>(part)] &&
              std::ranges::all_of(needs_, [&](const auto& need) {
@@ -140,12 +145,30 @@ class Composer {
 
   Status choose_outputs() {
     for (const PartTensor& place : whole_.outputs)
-      outputs_.insert(LATHE_TRY(number_of(place, TensorRole::kOutput)));
+      if (const int number = LATHE_TRY(number_of(place, TensorRole::kOutput));
+          outputs_.insert(number).second)
+        first_outputs_.push_back(number);
     if (!whole_.outputs.empty()) return {};
     for (int number = 0; number < static_cast<int>(members_.size()); ++number)
       if (tensor_of(number).role == TensorRole::kOutput && !taken_.contains(number))
         outputs_.insert(number);
     return {};
+  }
+
+  // Inputs get the inner shapes of what takes their place, parts in order: what one writes may get
+  // other dimensions by that.
+  void reshape_inputs() {
+    std::set<std::string> tensors;
+    for (const Workload& part : parts_)
+      for (const Tensor& tensor : part.tensors) tensors.insert(tensor.name);
+    for (const int p : order_) {
+      Workload& part = parts_[static_cast<std::size_t>(p)];
+      for (const int t : part.inputs()) {
+        const int number = first_[static_cast<std::size_t>(p)] + t;
+        const Sizes& shape = tensor_of(representative(number)).shape;
+        if (shape != tensor_of(number).shape) reshape_input(part, t, Sizes(shape), tensors);
+      }
+    }
   }
 
   // No other tensor has it; a name that is made up is no iterator's either.
@@ -158,26 +181,30 @@ class Composer {
   }
 
   void add_tensors() {
-    for (const Workload& part : whole_.parts)
+    for (const Workload& part : parts_)
       for (const Stage& stage : part.stages)
         for (const Iterator& iter : stage.iters) iterators_.insert(iter.name);
     place_.resize(members_.size(), -1);
-    // As a person declares them: what is given, then what is computed, in order.
-    for (const bool given : {true, false})
-      for (const int part : order_) add_tensors_of(static_cast<std::size_t>(part), given);
-    for (std::size_t p = 0; p < whole_.parts.size(); ++p) {
+    // As a person declares them: what is given, then the outputs that are named, then what else is
+    // computed, in order.
+    for (const int part : order_) add_tensors_of(static_cast<std::size_t>(part), true);
+    for (const int number : first_outputs_) add_tensor(number);
+    for (const int part : order_) add_tensors_of(static_cast<std::size_t>(part), false);
+    for (std::size_t p = 0; p < parts_.size(); ++p) {
       out_.names.emplace_back();
-      for (int t = 0; t < static_cast<int>(whole_.parts[p].tensors.size()); ++t)
+      for (int t = 0; t < static_cast<int>(parts_[p].tensors.size()); ++t)
         out_.names.back().push_back(out_.workload.tensors[in_whole(p, t)].name);
     }
   }
 
   void add_tensors_of(std::size_t part, bool given) {
-    for (int t = 0; t < static_cast<int>(whole_.parts[part].tensors.size()); ++t) {
+    for (int t = 0; t < static_cast<int>(parts_[part].tensors.size()); ++t) {
       const int number = first_[part] + t;
       const TensorRole role = tensor_of(number).role;
       const bool is_given = role == TensorRole::kInput || role == TensorRole::kLiteral;
-      if (representative(number) == number && is_given == given) add_tensor(number);
+      if (representative(number) == number && is_given == given &&
+          place_[static_cast<std::size_t>(number)] < 0)
+        add_tensor(number);
     }
   }
 
@@ -198,7 +225,7 @@ class Composer {
   void add_stages() {
     for (const int number : order_) {
       const auto part = static_cast<std::size_t>(number);
-      for (Stage stage : whole_.parts[part].stages) {
+      for (Stage stage : parts_[part].stages) {
         stage.tensor = static_cast<int>(in_whole(part, stage.tensor));
         stage.body = ir::rewrite_leaves(stage.body, [&](const ir::Expr& leaf) {
           if (const auto* lookup = std::get_if<ir::Lookup>(&leaf->value))
@@ -212,7 +239,7 @@ class Composer {
         out_.workload.stages.push_back(std::move(stage));
       }
     }
-    out_.workload.name = whole_.parts[static_cast<std::size_t>(order_.back())].name;
+    out_.workload.name = parts_[static_cast<std::size_t>(order_.back())].name;
   }
 
   Status join_inputs() {
@@ -237,8 +264,8 @@ class Composer {
   Status join_contracts() {
     LATHE_TRY_STATUS(join_inputs());
     Contract& joined = out_.workload.contract;
-    joined = whole_.parts[0].contract;
-    for (const Workload& part : std::span(whole_.parts).subspan(1)) {
+    joined = parts_[0].contract;
+    for (const Workload& part : std::span(parts_).subspan(1)) {
       const Contract& own = part.contract;
       joined.max_error = std::min(joined.max_error, own.max_error);
       joined.free_layout = joined.free_layout && own.free_layout;
@@ -255,6 +282,7 @@ class Composer {
   }
 
   const Composition& whole_;
+  std::vector<Workload> parts_;
   Composed out_;
   std::vector<Member> members_;             // by number
   std::vector<int> first_;                  // by part: the number of its first tensor
@@ -262,6 +290,7 @@ class Composer {
   std::vector<std::pair<int, int>> needs_;  // a part, and another whose output it takes
   std::vector<int> order_;                  // of parts
   std::set<int> taken_, outputs_;           // numbers
+  std::vector<int> first_outputs_;          // numbers of those that are named, in their order
   std::set<std::string> used_, iterators_;  // names of tensors so far; of all parts' iterators
 };
 

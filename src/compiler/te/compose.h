@@ -17,7 +17,9 @@ struct PartTensor {
 
 struct Composition {
   std::vector<Workload> parts;
-  // An output takes the place of an input of equal shape and type. An output may take several.
+  // An output takes the place of an input of equal type, and of equal shape as callers see both:
+  // where the output has other dimensions inside, what reads the input follows (reshape.h). An
+  // output may take several.
   struct Edge {
     PartTensor output, input;
   };
@@ -28,7 +30,7 @@ struct Composition {
     PartTensor one, other;
   };
   std::vector<Alike> alike;
-  // The outputs of the whole; empty: those of all parts that no edge takes.
+  // The outputs of the whole, in this order; empty: those of all parts that no edge takes.
   std::vector<PartTensor> outputs;
 };
 

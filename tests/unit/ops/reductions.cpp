@@ -142,7 +142,16 @@ TEST(Map, EveryFunction) {
       {"erf", [](double x) { return std::erf(x); }},
       {"exp", [](double x) { return std::exp(x); }},
       {"log", [](double x) { return std::log(x); }},
-      {"sqrt", [](double x) { return std::sqrt(x); }}};
+      {"sqrt", [](double x) { return std::sqrt(x); }},
+      {"sin", [](double x) { return std::sin(x); }},
+      {"cos", [](double x) { return std::cos(x); }},
+      {"tan", [](double x) { return std::tan(x); }},
+      {"log1p", [](double x) { return std::log1p(x); }},
+      {"expm1", [](double x) { return std::expm1(x); }},
+      {"sign", [](double x) { return x > 0 ? 1.0 : -1.0; }},
+      {"round", [](double x) { return std::nearbyint(x); }},
+      {"floor", [](double x) { return std::floor(x); }},
+      {"ceil", [](double x) { return std::ceil(x); }}};
   for (const auto& [name, function] : functions)
     for (const char* dtype : {"f32", "f64", "f16"})
       for (const Index& input : {Index{1}, Index{3, 7}, Index{2, 1, 5}}) {
@@ -151,6 +160,21 @@ TEST(Map, EveryFunction) {
         EXPECT_EQ(r.output.dtype, *dtype_from_name(dtype));
         expect_output(r, input, [&](const Index& y) { return function(at(r.inputs[0], y)); }, 1e-7);
       }
+}
+
+TEST(Map, WhatIsNoNumberIsTold) {
+  const double inf = std::numeric_limits<double>::infinity(), nan = std::nan("");
+  const std::vector<double> x = {0, nan, inf, -inf, 3};
+  for (const char* dtype : {"f32", "f64", "f16"})
+    for (const char* name : {"isnan", "isinf"}) {
+      const Evaluation r =
+          evaluated(built("map", {{"input", "5"}, {"function", name}, {"dtype", dtype}}),
+                    {{*dtype_from_name(dtype), {5}, x, {}}});
+      EXPECT_EQ(r.output.dtype, Dtype::kBool);
+      const bool is_nan = std::string(name) == "isnan";
+      EXPECT_EQ(r.output.values, is_nan ? (std::vector<double>{0, 1, 0, 0, 0})
+                                        : (std::vector<double>{0, 0, 1, 1, 0}));
+    }
 }
 
 TEST(Map, LargeNumbersDoNotOverflow) {

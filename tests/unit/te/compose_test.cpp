@@ -63,6 +63,8 @@ TEST(Compose, OutputsAreThoseThatNobodyTakesOrThatAreNamed) {
   EXPECT_EQ(names(), (std::vector<std::string>{"Z", "Y_2"}));
   whole.outputs = {{0, "Y"}, {0, "Z"}, {1, "Y"}};
   EXPECT_EQ(names(), (std::vector<std::string>{"Y", "Z", "Y_2"}));
+  whole.outputs = {{1, "Y"}, {0, "Z"}, {1, "Y"}};
+  EXPECT_EQ(names(), (std::vector<std::string>{"Y", "Z"}));
 }
 
 TEST(Compose, NamesThatAreMadeUpAreNoIterators) {
@@ -83,6 +85,51 @@ TEST(Compose, PromisesOfAllPartsHold) {
   EXPECT_EQ(x.range, (InputRange{0, 3}));
   EXPECT_EQ(whole->workload.contract.max_error, Contract{}.max_error);
   EXPECT_EQ(whole->workload.contract.numerics, Numerics::kComponentwise);
+}
+
+const std::string kGrouped =
+    "A: f32[1,8,5,6]; const B: f32[12,4,3,3]; output C: f32[1,2,6,5,6] as [1,12,5,6]; "
+    "C[n:1,g:2,o:6,y:5,x:6] = sum(c:4,r:3,s:3) "
+    "A[n,4*g + c,y + r - 1,x + s - 1 else 0] * B[6*g + o,c,r,s]";
+
+// The key of an expression over the output of another, as X.
+std::string key_over(const std::string& one, const std::string& output, const std::string& other) {
+  const auto whole =
+      compose({.parts = {parsed(one), parsed(other)}, .edges = {{{0, output}, {1, "X"}}}});
+  if (!whole) return whole.error().text();
+  return workload_key(whole->workload);
+}
+
+TEST(Compose, AnInputHasTheDimensionsOfWhatTakesItsPlace) {
+  const std::string head =
+      "A: f32[1,8,5,6]; const B: f32[12,4,3,3]; const E: f32[12]; R: f32[1,12,5,6]; "
+      "S: f32[1,2,6,5,6]; output Z: f32[1,2,6,5,6] as [1,12,5,6]; "
+      "S[n:1,g:2,o:6,y:5,x:6] = sum(c:4,r:3,s:3) "
+      "A[n,4*g + c,y + r - 1,x + s - 1 else 0] * B[6*g + o,c,r,s]; ";
+  EXPECT_EQ(key_over(kGrouped, "C",
+                     "X: f32[1,12,5,6]; const E: f32[12]; R: f32[1,12,5,6]; "
+                     "Z[n,o,y,x] = max(X[n,o,y,x] + E[o] + R[0,o,y,x], 0)"),
+            key_of(head + "Z[n:1,g:2,o:6,y:5,x:6] = "
+                          "max(S[n,g,o,y,x] + E[6*g + o] + R[0,6*g + o,y,x], 0)"));
+}
+
+TEST(Compose, ChainsKeepTheDimensionsInside) {
+  const auto whole =
+      compose({.parts = {parsed(kGrouped), parsed("X: f32[1,12,5,6]; Y[n,o,y,x] = exp(X[n,o,y,x])"),
+                         parsed("X: f32[1,12,5,6]; const W: f32[12,2,1,1]; output "
+                                "Z: f32[1,6,2,5,6] as [1,12,5,6]; "
+                                "Z[n:1,g:6,o:2,y:5,x:6] = sum(c:2) X[n,2*g + c,y,x] "
+                                "* W[2*g + o,c,0,0]")},
+               .edges = {{{0, "C"}, {1, "X"}}, {{1, "Y"}, {2, "X"}}}});
+  ASSERT_TRUE(whole) << whole.error().text();
+  const Workload& workload = whole->workload;
+  using Shape = std::vector<std::int64_t>;
+  EXPECT_EQ(workload.tensors[static_cast<std::size_t>(workload.find("Y"))].shape,
+            (Shape{1, 2, 6, 5, 6}));
+  const Tensor& z = workload.tensors[static_cast<std::size_t>(workload.find("Z"))];
+  EXPECT_EQ(z.shape, (Shape{1, 6, 2, 5, 6}));
+  EXPECT_EQ(z.border_shape, (Shape{1, 12, 5, 6}));
+  EXPECT_TRUE(parse_workload(print_workload(workload)));
 }
 
 TEST(Compose, TellsWhatIsWrong) {
@@ -124,6 +171,26 @@ TEST(Compose, TellsWhatIsWrong) {
             "no number is in all ranges that parts promise of X");
 }
 
+// Callers see some neighbouring dimensions of an output as one.
+void merge_some(Tensor& tensor, Rng& rng) {
+  std::vector<std::int64_t> border;
+  for (const std::int64_t size : tensor.shape)
+    if (!border.empty() && rng.below(2) == 0) border.back() *= size;
+    else border.push_back(size);
+  if (border != tensor.shape) tensor.border_shape = border;
+}
+
+void merge_outputs(Workload& workload, Rng& rng) {
+  for (const int t : workload.outputs())
+    merge_some(workload.tensors[static_cast<std::size_t>(t)], rng);
+}
+
+// The tensor as callers see it.
+Tensor seen(Tensor tensor) {
+  tensor.shape = tensor.shape_at_border();
+  return tensor;
+}
+
 // A part that reads a tensor of this shape and type, as X.
 Workload consumer(const Tensor& tensor, Rng& rng) {
   std::vector<std::string> iters, kept, shifted;
@@ -145,7 +212,25 @@ Workload consumer(const Tensor& tensor, Rng& rng) {
       out.push_back(fmt::format("{}:{}", iters[d], tensor.shape[d]));
     return out;
   }();
-  switch (rng.below(4)) {
+  std::vector<std::string> back = iters, scattered = iters;
+  const std::int64_t size = tensor.shape[axis];
+  back[axis] = fmt::format("{} - {}", size - 1, iters[axis]);
+  scattered[axis] = fmt::format("{} * {} % {}", iters[axis], iters[axis], size);
+  const std::vector<std::string> finer = [&] {
+    std::vector<std::string> out = sized;
+    out[axis] += fmt::format(",w:{}", size);
+    return out;
+  }();
+  switch (rng.below(7)) {
+    case 4:
+      return parsed(fmt::format("{}Y[{}] = X[{}] + X[{}]", head, fmt::join(sized, ","),
+                                fmt::join(back, ","), all));
+    case 5:
+      return parsed(
+          fmt::format("{}Y[{}] = X[{}]", head, fmt::join(sized, ","), fmt::join(scattered, ",")));
+    case 6:
+      return parsed(fmt::format("{}Y[{}] = select(w <= {}, X[{}], 0)", head, fmt::join(finer, ","),
+                                iters[axis], all));
     case 0:
       return parsed(
           fmt::format("{}{}Y[{}] = max(X[{}], 0) + Z[{}]", head, own, all, all, iters.back()));
@@ -184,15 +269,17 @@ TEST(Compose, RandomChainsComputeWhatTheirPartsDo) {
     Rng rng(seed);
     Composition whole;
     whole.parts.push_back(random_workload(rng, {.dtypes = seed % 2 == 0, .max_iterations = 2000}));
+    merge_outputs(whole.parts.back(), rng);
     const int depth = 2 + static_cast<int>(rng.below(4));
     for (int part = 1; part < depth; ++part) {
       const Workload& before = whole.parts.back();
       const auto outputs = before.outputs();
-      const Tensor& taken =
-          before.tensors[static_cast<std::size_t>(outputs[rng.below(outputs.size())])];
-      if (!taken.border_shape.empty()) break;
+      const Tensor taken =
+          seen(before.tensors[static_cast<std::size_t>(outputs[rng.below(outputs.size())])]);
+      if (std::ranges::max(taken.shape) > 2000) break;
       whole.edges.push_back({{part - 1, taken.name}, {part, "X"}});
       whole.parts.push_back(consumer(taken, rng));
+      merge_outputs(whole.parts.back(), rng);
     }
     const auto made = compose(whole);
     ASSERT_TRUE(made) << "seed " << seed << ": " << made.error().text();
@@ -212,7 +299,9 @@ TEST(Compose, RandomChainsComputeWhatTheirPartsDo) {
       Values own;
       for (const int t : part.inputs()) {
         const auto tensor = static_cast<std::size_t>(t);
-        own[part.tensors[tensor].name] = values.at(made->names[p][tensor]);
+        interp::Tensor& value = own[part.tensors[tensor].name];
+        value = values.at(made->names[p][tensor]);
+        value.shape = part.tensors[tensor].shape;
       }
       for (const auto& [name, value] : evaluated(part, own))
         values[made->names[p][static_cast<std::size_t>(part.find(name))]] = value;
