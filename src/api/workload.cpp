@@ -164,6 +164,10 @@ Result<MadeWorkload> by_form(const WorkloadRequest& request) {
   if (ops::paper_workload(request.text)) return from_paper(request);
   if (ops::find_operator(request.text)) return from_operator_flags(request);
   if (request.text.find_first_of("[=") != std::string::npos) return from_expression(request);
+  if (request.text.ends_with(".onnx"))
+    return fail_at(request.text, ErrorKind::kUnsupported,
+                   "this names a model, which only `lathe show` reads so far; it lists what is to "
+                   "be computed, and --what text the expressions, which can be tuned one by one");
   return fail(ErrorKind::kInvalidArgument,
               "unknown workload \"{}\"; write an expression such as 'C[i,j] = sum(k) A[k,i] * "
               "B[k,j]', an operator ({}) or a "

@@ -1,10 +1,12 @@
-// lathe show: shows a workload at every level from expression to machine code.
+// lathe show: shows a workload at every level from expression to machine code, and the graph of a
+// model.
 #include <memory>
 
 #include "api/views.h"
 #include "cli/application.h"
 #include "cli/command.h"
 #include "cli/flags.h"
+#include "cli/show_model.h"
 
 namespace lathe::cli {
 namespace {
@@ -12,11 +14,26 @@ namespace {
 struct Flags {
   api::WorkloadRequest workload;
   MachineFlags machine;
-  std::string what = "expression", schedule = "default";
+  std::string what, schedule = "default";  // what: "" is a graph of a model, else an expression
   bool json = false;
 };
 
-Result<int> perform(const Flags& flags) {
+// A model has sizes that are open, and nothing else of a workload's flags.
+Result<int> perform_on_model(const Flags& flags) {
+  api::WorkloadRequest others = flags.workload;
+  others.text.clear();
+  others.shapes.clear();
+  if (!api::names_no_workload(others))
+    return fail_at(flags.workload.text, ErrorKind::kInvalidArgument,
+                   "a model takes --shape and --what alone of the flags of a workload; remove the "
+                   "others");
+  return show_model(flags.workload.text, flags.workload.shapes,
+                    flags.what.empty() ? "graph" : flags.what);
+}
+
+Result<int> perform(Flags flags) {
+  if (names_model(flags.workload.text)) return perform_on_model(flags);
+  if (flags.what.empty()) flags.what = "expression";
   auto workload = LATHE_TRY(api::make_workload(flags.workload));
   api::ViewRequest request;
   request.what = flags.what;
@@ -44,19 +61,22 @@ Result<int> perform(const Flags& flags) {
 }  // namespace
 
 Command show_command() {
-  return {"show", "print a workload at any stage: " + api::known_views(), [](FlagSet& set) -> Work {
-            auto flags = std::make_shared<Flags>();
-            add_workload_flags(set, flags->workload);
-            set.text("--what", flags->what, "VIEW", api::known_views());
-            add_schedule_flag(set, flags->schedule);
-            add_target_flags(set, flags->machine);
-            add_database_flag(set, flags->machine.database);
-            add_space_flag(set, flags->machine);
-            add_cache_flag(set, flags->machine);
-            set.flag("--json", flags->json,
-                     "one JSON object on standard output, of --what sharing");
-            return [flags] { return perform(*flags); };
-          }};
+  return {
+      "show", "print a workload at any stage, or the graph of a model.onnx: " + api::known_views(),
+      [](FlagSet& set) -> Work {
+        auto flags = std::make_shared<Flags>();
+        add_workload_flags(set, flags->workload);
+        set.text("--what", flags->what, "VIEW",
+                 api::known_views() +
+                     " (default: expression); of a model graph (the default), tasks, text");
+        add_schedule_flag(set, flags->schedule);
+        add_target_flags(set, flags->machine);
+        add_database_flag(set, flags->machine.database);
+        add_space_flag(set, flags->machine);
+        add_cache_flag(set, flags->machine);
+        set.flag("--json", flags->json, "one JSON object on standard output, of --what sharing");
+        return [flags] { return perform(*flags); };
+      }};
 }
 
 }  // namespace lathe::cli

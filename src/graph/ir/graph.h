@@ -1,0 +1,88 @@
+// A model as a graph: values, and nodes that are expressions over them. All shapes are known.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "base/dtype.h"
+#include "base/result.h"
+#include "compiler/te/workload.h"
+
+namespace lathe::graph {
+
+using Shape = std::vector<std::int64_t>;
+
+// The elements of a shape: 1 of rank 0; 2^62 where there are more.
+std::int64_t elements_of(const Shape& shape);
+// Writes "f32[1,3,224,224]".
+std::string typed(Dtype dtype, const Shape& shape);
+
+// Row-major elements in this machine's byte order that never change: in memory, or a part of a file
+// that is mapped. `owner` keeps them. The bytes need not be aligned.
+struct Data {
+  std::shared_ptr<const void> owner;
+  std::span<const std::byte> bytes;
+
+  static Data own(std::vector<std::byte> bytes);
+  static Data of(Dtype dtype, std::span<const double> elements);
+};
+
+// Values are named by their place in Graph::values.
+struct Value {
+  std::string name;
+  Dtype dtype = Dtype::kF32;
+  Shape shape;                   // [] is one element; only constants may have sizes of 0
+  std::optional<Data> constant;  // known when the model is read
+  // The elements of an earlier value, in the same order, under this name and shape: nothing is
+  // moved or copied. Of Reshape, Flatten, Squeeze, Identity.
+  std::optional<int> view_of;
+
+  std::int64_t elements() const { return elements_of(shape); }
+  std::int64_t bytes() const { return elements() * size_of(dtype); }
+};
+
+// What one operator of the model computes, or a part of it.
+struct Node {
+  // Its inputs, in their order, are the node's; its outputs, too. A tensor has the type of its
+  // value and as many elements, in the same order; its shape may differ, as [1] for a value of rank
+  // 0.
+  te::Workload expression;
+  std::vector<int> inputs, outputs;
+  std::string name;  // of the node in the model, or what it makes, for messages
+  std::string op;    // as the model has it: "Conv"
+};
+
+struct Graph {
+  std::string name;
+  std::vector<Value> values;
+  std::vector<Node> nodes;  // in an order in which they can be computed
+  std::vector<int> inputs, outputs;
+
+  const Value& value(int id) const { return values[static_cast<std::size_t>(id)]; }
+  // The value whose memory it shares: itself unless it is a view.
+  int storage_of(int id) const;
+};
+
+// The elements of a constant as numbers (exact for all but i64 beyond 2^53).
+std::vector<double> numbers_of(const Value& constant);
+
+// Checks that each value is made once and before it is used, that names differ, and that types and
+// numbers of elements agree with those of the expressions. The error's place is the node.
+Status verify(const Graph& graph);
+
+// Leaves out what no output of the graph needs. Inputs stay.
+void drop_unused(Graph& graph);
+
+// Computes the node by its expression, as compiler/interp/scalar.h says, and rounds the results to
+// their types. `inputs` are in the order of the node's. None where it takes more than `most_terms`
+// terms.
+std::optional<std::vector<std::vector<double>>> evaluate(
+    const te::Workload& expression, const std::vector<std::vector<double>>& inputs,
+    std::int64_t most_terms);
+
+}  // namespace lathe::graph

@@ -1,0 +1,113 @@
+#include "graph/ir/print.h"
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+#include <fmt/ranges.h>
+
+#include "compiler/te/work.h"
+
+namespace lathe::graph {
+namespace {
+
+std::string shown(const Graph& graph, int id) {
+  const Value& value = graph.value(id);
+  return fmt::format("{}: {}", value.name, typed(value.dtype, value.shape));
+}
+
+std::string list_of(const Graph& graph, const std::vector<int>& ids) {
+  std::vector<std::string> texts;
+  for (const int id : ids) texts.push_back(shown(graph, id));
+  return fmt::format("{}", fmt::join(texts, ", "));
+}
+
+std::string amount(double number, const char* unit) {
+  for (const auto& [size, prefix] : {std::pair(1e9, "G"), std::pair(1e6, "M"), std::pair(1e3, "k")})
+    if (number >= size) return fmt::format("{:.3g} {}{}", number / size, prefix, unit);
+  return fmt::format("{:.0f} {}", number, unit);
+}
+
+}  // namespace
+
+std::vector<Task> tasks_of(const Graph& graph) {
+  std::map<std::string, std::size_t> places;
+  std::vector<Task> tasks;
+  for (std::size_t n = 0; n < graph.nodes.size(); ++n) {
+    std::string key = te::workload_key(graph.nodes[n].expression);
+    const auto [place, fresh] = places.emplace(key, tasks.size());
+    if (fresh) tasks.push_back({std::move(key), {}});
+    tasks[place->second].nodes.push_back(static_cast<int>(n));
+  }
+  return tasks;
+}
+
+Totals totals_of(const Graph& graph) {
+  Totals totals;
+  for (const Node& node : graph.nodes) {
+    totals.flops += te::flops(node.expression);
+    totals.bytes += te::io_bytes(node.expression);
+  }
+  std::set<const std::byte*> counted;
+  for (const Value& value : graph.values) {
+    if (!value.constant || value.view_of || !is_float(value.dtype)) continue;
+    if (!counted.insert(value.constant->bytes.data()).second) continue;
+    totals.parameters += value.elements();
+    totals.parameter_bytes += value.bytes();
+  }
+  return totals;
+}
+
+std::string summary(const Graph& graph) {
+  const Totals totals = totals_of(graph);
+  std::string text = fmt::format("model {}\n", graph.name);
+  for (const int id : graph.inputs) text += "  input   " + shown(graph, id) + "\n";
+  for (const int id : graph.outputs) text += "  output  " + shown(graph, id) + "\n";
+  const std::vector<Task> tasks = tasks_of(graph);
+  text += fmt::format("{} nodes, {} tasks; {} {} parameters ({}); {} a run; {} moved by nodes\n",
+                      graph.nodes.size(), tasks.size(), totals.parameters,
+                      totals.parameters == 1 ? "number of" : "numbers of",
+                      amount(static_cast<double>(totals.parameter_bytes), "B"),
+                      amount(totals.flops, "FLOP"), amount(totals.bytes, "B"));
+  return text;
+}
+
+std::string print(const Graph& graph) {
+  std::string text;
+  std::set<int> shown_views;
+  const auto views = [&](int id) {
+    for (; graph.value(id).view_of && shown_views.insert(id).second; id = *graph.value(id).view_of)
+      if (!graph.value(id).constant)
+        text += fmt::format("{} = view {}\n", shown(graph, id),
+                            graph.value(*graph.value(id).view_of).name);
+  };
+  for (const Node& node : graph.nodes) {
+    for (const int id : node.inputs) views(id);
+    text += fmt::format("{} = {}({})  [{}]\n", list_of(graph, node.outputs), node.op,
+                        list_of(graph, node.inputs), amount(te::flops(node.expression), "FLOP"));
+  }
+  for (const int id : graph.outputs) views(id);
+  return text;
+}
+
+std::string print_tasks(const Graph& graph) {
+  std::vector<Task> tasks = tasks_of(graph);
+  const auto work = [&](const Task& task) {
+    return te::flops(graph.nodes[static_cast<std::size_t>(task.nodes[0])].expression);
+  };
+  std::ranges::stable_sort(tasks, std::greater(), [&](const Task& task) {
+    return work(task) * static_cast<double>(task.nodes.size());
+  });
+  std::string text =
+      fmt::format("{:>5}  {:>12}  {:>10}  task\n", "count", "FLOP each", "bytes each");
+  for (const Task& task : tasks) {
+    const Node& node = graph.nodes[static_cast<std::size_t>(task.nodes[0])];
+    text += fmt::format(
+        "{:>5}  {:>12}  {:>10}  {} -> {}, first in {}\n", task.nodes.size(),
+        amount(work(task), "FLOP"), amount(te::io_bytes(node.expression), "B"), node.op,
+        typed(graph.value(node.outputs[0]).dtype, graph.value(node.outputs[0]).shape), node.name);
+  }
+  return text;
+}
+
+}  // namespace lathe::graph
