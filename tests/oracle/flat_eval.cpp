@@ -32,9 +32,7 @@ int granule_of(const flat::Program& program, Scope scope) {
 
 Area literal_area(const flat::Buffer& b) {
   Area area = make_area(b.size * size_of(b.dtype), 1, false);
-  for (std::size_t i = 0; i < b.literal.size(); ++i)
-    store_element(b.dtype, &area.bytes[i * static_cast<std::size_t>(size_of(b.dtype))],
-                  b.literal[i]);
+  std::ranges::copy(b.literal.bytes, area.bytes.begin());
   return area;
 }
 

@@ -137,8 +137,7 @@ void run_steps(const te::Workload& workload, const te::Recurrence& recurrence,
   const auto stage_of = [&](std::size_t p) -> const te::Stage& {
     return workload.stages[static_cast<std::size_t>(recurrence.stages[p])];
   };
-  const std::int64_t steps =
-      stage_of(0).iters[static_cast<std::size_t>(recurrence.axes[0])].extent;
+  const std::int64_t steps = stage_of(0).iters[static_cast<std::size_t>(recurrence.axes[0])].extent;
   for (std::int64_t step = 0; step < steps; ++step)
     for (std::size_t p = 0; p < recurrence.stages.size(); ++p)
       StageRun(workload, stage_of(p), tensors)
@@ -204,9 +203,8 @@ Result<std::vector<Tensor>> evaluate(const te::Workload& workload,
   std::vector<StoredTensor> tensors = LATHE_TRY(load(workload, inputs));
   const std::vector<te::Recurrence> recurrences = te::recurrences_of(workload);
   for (std::size_t s = 0; s < workload.stages.size(); ++s) {
-    const auto in = std::ranges::find_if(recurrences, [&](const te::Recurrence& each) {
-      return each.has(static_cast<int>(s));
-    });
+    const auto in = std::ranges::find_if(
+        recurrences, [&](const te::Recurrence& each) { return each.has(static_cast<int>(s)); });
     if (in == recurrences.end()) StageRun(workload, workload.stages[s], tensors).run();
     else if (std::cmp_equal(in->stages.front(), s)) run_steps(workload, *in, tensors);
   }

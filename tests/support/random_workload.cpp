@@ -387,7 +387,7 @@ void promise_something(te::Workload& workload, Rng& rng) {
 te::Workload random_workload(Rng& rng, const RandomWorkloadOptions& options) {
   for (;;) {
     const bool recurrent = options.recurrences > 0 && rng.chance(options.recurrences);
-    const std::string text = recurrent           ? recurrent_text(rng, options.dtypes)
+    const std::string text = recurrent             ? recurrent_text(rng, options.dtypes)
                              : rng.chance(kStaged) ? staged_text(rng, options.dtypes)
                                                    : Generator(rng, options).text();
     auto workload = te::parse_workload(text);

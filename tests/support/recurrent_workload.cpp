@@ -12,7 +12,8 @@ namespace {
 class Recurrent {
  public:
   Recurrent(Rng& rng, bool dtypes) : rng_(rng) {
-    static constexpr std::array<const char*, 6> kTypes = {"f32", "f64", "f16", "bf16", "i32", "f32"};
+    static constexpr std::array<const char*, 6> kTypes = {"f32",  "f64", "f16",
+                                                          "bf16", "i32", "f32"};
     if (dtypes) type_ = kTypes[rng.below(kTypes.size())];
     backward_ = coin(0.4);
   }
@@ -91,10 +92,10 @@ class Recurrent {
   // Elements beside each one, in two tensors.
   std::string neighbours() {
     const std::int64_t t = size(13), m = size(17);
-    return declared("X", {t, m}) +
-           fmt::format("A[t:{0},i:{1}] = {2} * B[{3},i-1 else 0] + X[t,i]\n"
-                       "B[t:{0},i:{1}] = A[t,i] - {4} * A[{3},i+1 else 1]\n",
-                       t, m, number(), step(1), number());
+    return declared("X", {t, m}) + fmt::format(
+                                       "A[t:{0},i:{1}] = {2} * B[{3},i-1 else 0] + X[t,i]\n"
+                                       "B[t:{0},i:{1}] = A[t,i] - {4} * A[{3},i+1 else 1]\n",
+                                       t, m, number(), step(1), number());
   }
 
   // Parts of one product as gates.
@@ -103,10 +104,11 @@ class Recurrent {
     const std::string scaled = real() ? "0.25 * " : "";
     return declared("X", {t, n, 2 * k}) + declared("U", {2 * k, k}, true) +
            (coin() ? "output " + declared("C", {t, n, k}) : "") +
-           fmt::format("G[t,n,g] = X[t,n,g] + {0}(sum(k) H[{1},n,k else 0] * U[g,k])\n"
-                       "C[t:{2},n:{3},j:{4}] = min(G[t,n,{4}+j], 1) + {5} * C[{1},n,j else 1]\n"
-                       "H[t:{2},n:{3},j:{4}] = max(G[t,n,j], -1) - {0}C[t,n,j]\n",
-                       scaled, step(1), t, n, k, number());
+           fmt::format(
+               "G[t,n,g] = X[t,n,g] + {0}(sum(k) H[{1},n,k else 0] * U[g,k])\n"
+               "C[t:{2},n:{3},j:{4}] = min(G[t,n,{4}+j], 1) + {5} * C[{1},n,j else 1]\n"
+               "H[t:{2},n:{3},j:{4}] = max(G[t,n,j], -1) - {0}C[t,n,j]\n",
+               scaled, step(1), t, n, k, number());
   }
 
   Rng& rng_;

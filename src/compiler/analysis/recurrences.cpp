@@ -41,8 +41,7 @@ std::vector<LoopId> step_loops(const ir::Nest& nest) {
     for (std::size_t d = 0; d < writer.index.size(); ++d) {
       if (writer.index[d].offset == read.index[d].offset) continue;
       for (const ir::AffineTerm& term : writer.index[d].terms)
-        for (const ir::LoopDigit& digit :
-             writer.iters[static_cast<std::size_t>(term.iter)].digits)
+        for (const ir::LoopDigit& digit : writer.iters[static_cast<std::size_t>(term.iter)].digits)
           if (std::ranges::count(around, digit.loop) > 0 &&
               std::ranges::count(out, digit.loop) == 0)
             out.push_back(digit.loop);

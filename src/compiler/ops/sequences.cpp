@@ -110,9 +110,8 @@ class OneWay {
     out += fmt::format("{}[t,b,k] = sigmoid({})\n", name("z"), gate(1));
     const std::string input = fmt::format("{}[t,b,2,k]", name("A"));
     if (s_.reset_first) {
-      out += wide_state(name("r_h")) +
-             fmt::format("{}[t,b,k] = sigmoid({}) * {}\n", name("r_h"), gate(0),
-                         s_.cell.read(h_before("k")));
+      out += wide_state(name("r_h")) + fmt::format("{}[t,b,k] = sigmoid({}) * {}\n", name("r_h"),
+                                                   gate(0), s_.cell.read(h_before("k")));
       out += fmt::format("{}[t,b,k] = tanh({} + (sum(j) {}[t,b,j] * {}[2,k,j]){})\n", name("n"),
                          input, name("r_h"), name("w_hh"),
                          s_.cell.bias ? fmt::format(" + {}[2,k]", name("b_hh")) : "");
@@ -152,13 +151,12 @@ std::string joined(const Sequence& s, const std::vector<OneWay>& ways) {
   const auto cast = [&](const std::string& element) {
     return cell.narrow() ? fmt::format("{}({})", name_of(cell.dtype), element) : element;
   };
-  std::string out =
-      "output " +
-      typed(shaped("y", s.of_steps({cell.batch, 2, cell.hidden}),
-                   s.of_steps({cell.batch, 2 * cell.hidden})),
-            cell.dtype) +
-      fmt::format("\ny[t,b,d,k] = select(d == 0, {}[t,b,k], {}[t,b,k])\n", ways[0].h(),
-                  ways[1].h());
+  std::string out = "output " +
+                    typed(shaped("y", s.of_steps({cell.batch, 2, cell.hidden}),
+                                 s.of_steps({cell.batch, 2 * cell.hidden})),
+                          cell.dtype) +
+                    fmt::format("\ny[t,b,d,k] = select(d == 0, {}[t,b,k], {}[t,b,k])\n",
+                                ways[0].h(), ways[1].h());
   const auto add = [&](const char* name, const std::string& one, const std::string& other) {
     out += "output " + typed(shaped(name, {2, cell.batch, cell.hidden}), cell.dtype) +
            fmt::format("\n{}[d,b,k] = {}\n", name,
@@ -188,8 +186,10 @@ Result<Direction> direction_of(const Values& values) {
   if (text == "forward") return Direction::kForward;
   if (text == "reverse") return Direction::kReverse;
   if (text == "bidirectional") return Direction::kBoth;
-  return Values::error("direction", "'{}' is no direction; known are forward, reverse and "
-                       "bidirectional", text);
+  return Values::error("direction",
+                       "'{}' is no direction; known are forward, reverse and "
+                       "bidirectional",
+                       text);
 }
 
 Result<bool> rows_as_in_onnx(const Values& values) {
@@ -209,7 +209,8 @@ Result<Sequence> sequence_of(const Values& values, std::int64_t gates) {
                {0, 1, 2, 3}};
   if (onnx) out.rows = gates == 4 ? std::array{0, 2, 3, 1} : std::array{1, 0, 2, 3};
   if (out.separate && out.direction != Direction::kBoth)
-    return Values::error("separate", "there is one direction only; give --direction bidirectional, "
+    return Values::error("separate",
+                         "there is one direction only; give --direction bidirectional, "
                          "or leave --separate out");
   return out;
 }

@@ -85,9 +85,8 @@ class RecurrenceCheck {
     int axis = -1;
     for (std::size_t d = 0; d < from.index.size(); ++d) {
       const std::vector<Moved> written = moved(from, from.index[d]);
-      if (std::ranges::none_of(written, [&](const Moved& m) {
-            return std::ranges::count(shared, m.loop) > 0;
-          }))
+      if (std::ranges::none_of(
+              written, [&](const Moved& m) { return std::ranges::count(shared, m.loop) > 0; }))
         continue;
       const bool alike = written == moved(to, read.index[d]) &&
                          starts_at_zero(from, from.index[d]) && starts_at_zero(to, read.index[d]);

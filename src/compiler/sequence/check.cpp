@@ -1,6 +1,7 @@
 #include "compiler/sequence/check.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace lathe::sequence {
 namespace {
@@ -41,6 +42,13 @@ class Checker {
       uses_[at(value)].given = true;
       uses_[at(value)].constant = sequence_.values[at(value)].constant;
     }
+    for (std::size_t v = 0; v < uses_.size(); ++v) {
+      if (sequence_.values[v].data.bytes.empty()) continue;
+      if (uses_[v].given)
+        return fail(ErrorKind::kInvalidArgument, "{} lies in the code, and is an input, too",
+                    sequence_.values[v].name);
+      uses_[v].given = uses_[v].constant = true;
+    }
     for (const int value : sequence_.outputs) {
       if (!is_value(value) || uses_[at(value)].taken)
         return fail(ErrorKind::kInvalidArgument, "the outputs are no values, each once");
@@ -77,6 +85,12 @@ class Checker {
       return fail_at(part, ErrorKind::kInvalidArgument, "nothing has made {} before it is read",
                      name(value));
     if (use.maker < 0 && !use.read) use.border = border;
+    const tensor::Data& data = sequence_.values[at(value)].data;
+    if (!data.bytes.empty() &&
+        (!tensor::is_plain(border) || std::cmp_not_equal(data.bytes.size(), border.bytes())))
+      return fail_at(part, ErrorKind::kInvalidArgument,
+                     "{} has {} bytes, and the part reads {} as {}, or not row-major", name(value),
+                     data.bytes.size(), border.bytes(), border.name);
     if (!is_alike(use.border, border))
       return fail_at(part, ErrorKind::kInvalidArgument,
                      "{} is stored in another type, size or layout than the part reads as {}",

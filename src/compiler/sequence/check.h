@@ -12,7 +12,7 @@ struct Uses {
   int maker = -1;      // -1: it is an input of the whole
   int last = -1;       // the last part that reads it, else its maker
   bool read = false;   // by a part
-  bool given = false;  // it is an input of the whole
+  bool given = false;  // it is an input of the whole, or lies in the code
   bool taken = false;  // it is an output of the whole
   // Known when prepare runs: a constant input, or made of such alone and no output of the whole.
   bool constant = false;

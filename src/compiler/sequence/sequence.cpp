@@ -98,11 +98,14 @@ class Joiner {
       add_buffer(sequence_.inputs[i], flat::Scope::kInput, static_cast<std::int64_t>(i));
     for (std::size_t i = 0; i < sequence_.outputs.size(); ++i)
       add_buffer(sequence_.outputs[i], flat::Scope::kOutput, static_cast<std::int64_t>(i));
-    for (std::size_t v = 0; v < sequence_.values.size(); ++v)
+    for (std::size_t v = 0; v < sequence_.values.size(); ++v) {
+      if (!sequence_.values[v].data.bytes.empty() && uses_[v].read)
+        add_buffer(static_cast<int>(v), flat::Scope::kLiteral, 0);
       if (is_between(v))
         add_buffer(static_cast<int>(v),
                    uses_[v].constant ? flat::Scope::kConstant : flat::Scope::kGlobal,
                    places_.values[v]);
+    }
   }
 
   void add_buffer(int value, flat::Scope scope, std::int64_t slot) {
@@ -113,7 +116,7 @@ class Joiner {
                                        .size = use.border.size,
                                        .scope = scope,
                                        .slot = slot,
-                                       .literal = {}});
+                                       .literal = sequence_.values[at(value)].data});
   }
 
   int buffer_of(int part, flat::Buffer buffer) {

@@ -13,13 +13,15 @@
 
 namespace lathe::sequence {
 
-// A tensor that parts read: an input of the whole, or what a part makes.
+// A tensor that parts read: an input of the whole, what a part makes, or a constant.
 struct Value {
   std::string name;       // at the border of the whole
   bool constant = false;  // an input of the whole that is known when prepare runs
+  // Of a constant that lies in the code, row-major: it is no input.
+  tensor::Data data = {};
   // At the border of the whole: the elements in the same order, seen as this shape. Empty: as the
   // part has it that makes the value, or reads it first.
-  std::vector<std::int64_t> shape;
+  std::vector<std::int64_t> shape = {};
 };
 
 struct Part {

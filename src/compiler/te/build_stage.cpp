@@ -42,8 +42,8 @@ bool is_flexible(const ExprSyntax& e, bool own = false, const OpenTensors* open 
 // where operands differ.
 struct NaturalType {
   const Workload& workload;
-  std::optional<Dtype> own;  // of the tensor that the stage writes, where that is declared
-  bool widened = false;      // the type of what is read, once it is widened
+  std::optional<Dtype> own;           // of the tensor that the stage writes, where that is declared
+  bool widened = false;               // the type of what is read, once it is widened
   const OpenTensors* open = nullptr;  // these have no type yet
 
   std::optional<Dtype> operator()(const ExprSyntax& e) const { return std::visit(*this, e.value); }

@@ -37,9 +37,7 @@ class Foresight {
   }
 
  private:
-  const StageSyntax& statement(int s) const {
-    return syntax_.stages[static_cast<std::size_t>(s)];
-  }
+  const StageSyntax& statement(int s) const { return syntax_.stages[static_cast<std::size_t>(s)]; }
   const StageScope& scope(int s) const { return scopes_[static_cast<std::size_t>(s)]; }
 
   // True if a statement of the group reads it that is not behind its own.

@@ -124,8 +124,8 @@ void add_recurrence(const Workload& workload, const Recurrence& recurrence, ir::
   ir::LoopId parent = ir::kRoot;
   for (std::size_t i = 0; i < all.size(); ++i)
     if (recurrence.element_wise || std::cmp_equal(i, recurrence.axes[0]))
-      all[i] = parent = add_loop(name + "." + first.iters[i].name + step, first.iters[i].extent,
-                                 parent, nest);
+      all[i] = parent =
+          add_loop(name + "." + first.iters[i].name + step, first.iters[i].extent, parent, nest);
   for (std::size_t p = 0; p < recurrence.stages.size(); ++p) {
     SharedLoops shared = all;
     if (!recurrence.element_wise) {

@@ -196,9 +196,8 @@ class WorkloadBuilder {
 
   // Before the first statement of a recurrence: its tensors, which statements before theirs read.
   Status foresee_cycle(std::size_t s) {
-    const auto cycle = std::ranges::find_if(cycles_, [&](const std::vector<int>& each) {
-      return std::cmp_equal(each.front(), s);
-    });
+    const auto cycle = std::ranges::find_if(
+        cycles_, [&](const std::vector<int>& each) { return std::cmp_equal(each.front(), s); });
     if (cycle == cycles_.end()) return {};
     // Inputs that later statements of the recurrence are the first to read.
     for (const int each : *cycle)
@@ -337,7 +336,7 @@ class WorkloadBuilder {
   WorkloadSyntax syntax_;
   const Declarations& given_;
   Workload workload_;
-  std::vector<StageScope> scopes_;  // of syntax_.stages
+  std::vector<StageScope> scopes_;        // of syntax_.stages
   std::vector<std::vector<int>> cycles_;  // of statements that need each other
   ShapeOf shapes_;
   bool inputs_declared_ = false;  // at least one is: then all must be

@@ -264,13 +264,14 @@ Result<std::vector<Recurrence>> find_recurrences(const Workload& workload) {
   std::vector<Recurrence> out;
   if (!reads_later_stages(workload)) return out;
   for (std::vector<int>& cycle : cycles_of(needs_of(workload, writers_of(workload)))) {
-    const std::string& first =
-        workload.tensors[static_cast<std::size_t>(
-                             workload.stages[static_cast<std::size_t>(cycle[0])].tensor)]
-            .name;
+    const std::string& first = workload
+                                   .tensors[static_cast<std::size_t>(
+                                       workload.stages[static_cast<std::size_t>(cycle[0])].tensor)]
+                                   .name;
     if (cycle.back() - cycle.front() + 1 != static_cast<int>(cycle.size()))
       return fail(ErrorKind::kInvalidArgument,
-                  "stages that need each other, of which {} is the first, follow one another", first);
+                  "stages that need each other, of which {} is the first, follow one another",
+                  first);
     auto found = AxisSearch(workload, std::move(cycle)).run();
     if (!found) {
       Error error = std::move(found).error();
@@ -332,11 +333,10 @@ bool reads_earlier_steps_only(const Workload& workload, const Recurrence& recurr
   });
   if (writer == recurrence.stages.end() || !recurrence.has(reader)) return false;
   const auto axis = static_cast<std::size_t>(recurrence.axis_of(*writer));
-  return std::ranges::all_of(
-      ir::reads_of(workload.stages[static_cast<std::size_t>(reader)].body),
-      [&](const ir::Read* read) {
-        return read->tensor != tensor || read->index[axis].offset != 0;
-      });
+  return std::ranges::all_of(ir::reads_of(workload.stages[static_cast<std::size_t>(reader)].body),
+                             [&](const ir::Read* read) {
+                               return read->tensor != tensor || read->index[axis].offset != 0;
+                             });
 }
 
 }  // namespace lathe::te

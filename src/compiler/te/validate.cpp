@@ -340,8 +340,8 @@ Status check_uses(const Workload& workload, std::vector<bool> ready) {
     for (const Recurrence& recurrence : recurrences)
       if (recurrence.stages.front() == static_cast<int>(s))
         for (const int each : recurrence.stages)
-          ready[static_cast<std::size_t>(
-              workload.stages[static_cast<std::size_t>(each)].tensor)] = true;
+          ready[static_cast<std::size_t>(workload.stages[static_cast<std::size_t>(each)].tensor)] =
+              true;
     for (const int read : ir::tensors_of(stage.body)) {
       const auto t = static_cast<std::size_t>(read);
       if (t == own && !ir::looks_up(stage.body, read)) continue;

@@ -23,19 +23,6 @@ std::string typed(Dtype dtype, const Shape& shape) {
   return fmt::format("{}[{}]", name_of(dtype), fmt::join(shape, ","));
 }
 
-Data Data::own(std::vector<std::byte> bytes) {
-  const auto owner = std::make_shared<const std::vector<std::byte>>(std::move(bytes));
-  return {owner, *owner};
-}
-
-Data Data::of(Dtype dtype, std::span<const double> elements) {
-  const auto size = static_cast<std::size_t>(size_of(dtype));
-  std::vector<std::byte> bytes(elements.size() * size);
-  for (std::size_t e = 0; e < elements.size(); ++e)
-    store_element(dtype, bytes.data() + e * size, elements[e]);
-  return own(std::move(bytes));
-}
-
 int Graph::storage_of(int id) const {
   while (value(id).view_of) id = *value(id).view_of;
   return id;

@@ -12,6 +12,7 @@
 #include "base/dtype.h"
 #include "base/result.h"
 #include "compiler/te/workload.h"
+#include "runtime/tensor/data.h"
 
 namespace lathe::graph {
 
@@ -22,15 +23,8 @@ std::int64_t elements_of(const Shape& shape);
 // Writes "f32[1,3,224,224]".
 std::string typed(Dtype dtype, const Shape& shape);
 
-// Row-major elements in this machine's byte order that never change: in memory, or a part of a file
-// that is mapped. `owner` keeps them. The bytes need not be aligned.
-struct Data {
-  std::shared_ptr<const void> owner;
-  std::span<const std::byte> bytes;
-
-  static Data own(std::vector<std::byte> bytes);
-  static Data of(Dtype dtype, std::span<const double> elements);
-};
+// Row-major elements in this machine's byte order.
+using tensor::Data;
 
 // Values are named by their place in Graph::values.
 struct Value {

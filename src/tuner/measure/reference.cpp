@@ -11,8 +11,8 @@
 
 #include "base/dtype.h"
 #include "compiler/interp/reduction.h"
-#include "compiler/te/saturation.h"
 #include "compiler/te/recurrence.h"
+#include "compiler/te/saturation.h"
 #include "compiler/te/scan.h"
 #include "compiler/te/work.h"
 #include "runtime/runner/check.h"
@@ -194,8 +194,7 @@ class ReferenceWriter {
     Expr term = size(bounds_.value(stage.body));
     double growth = 1;
     // What goes on step by step is summed up as it is written.
-    const auto near =
-        foreseen_.contains(stage.tensor) ? std::nullopt : mixed_sum(workload_, stage);
+    const auto near = foreseen_.contains(stage.tensor) ? std::nullopt : mixed_sum(workload_, stage);
     if (near) {
       term =
           times(largest_around(near->a, near->around_a), largest_around(near->b, near->around_b));

@@ -63,8 +63,9 @@ bool agree(double got, const interp::Value& want) {
 // What is evaluated in place of the workload.
 te::Workload evaluable(const te::Workload& workload) {
   const auto is_long = [](const te::Stage& stage) { return te::terms_of(stage) > kEnoughTerms; };
-  return !te::has_recurrence(workload) && std::ranges::any_of(workload.stages, is_long) ? algebra::rewritten(workload).workload
-                                                       : workload;
+  return !te::has_recurrence(workload) && std::ranges::any_of(workload.stages, is_long)
+             ? algebra::rewritten(workload).workload
+             : workload;
 }
 
 }  // namespace

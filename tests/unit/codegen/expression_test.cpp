@@ -30,8 +30,9 @@ std::string difference(const flat::Program& p, const Target& target,
 void check(std::uint64_t seed, bool special) {
   const auto targets = testing::runnable_targets();
   Rng rng(seed);
-  const te::Workload workload =
-      random_workload(rng, {.dtypes = seed % 3 == 0, .max_iterations = special ? 10'000 : 30'000, .recurrences = 0.1});
+  const te::Workload workload = random_workload(
+      rng,
+      {.dtypes = seed % 3 == 0, .max_iterations = special ? 10'000 : 30'000, .recurrences = 0.1});
   const Target& target = targets[seed % targets.size()];
   const auto inputs =
       special ? special_inputs(workload, rng) : interp::random_inputs(workload, rng);

@@ -70,7 +70,8 @@ TEST(Parallel, PrepareFillsConstantsAndLiteralsAreData) {
                        buffer("K", 6, Scope::kConstant, 64), buffer("L", 6, Scope::kLiteral, 0)},
                       {"i", "j"}, nullptr);
   p.inputs[0].constant = true;
-  p.buffers[3].literal = {1, 0.5, -2, 3, 0, 7};
+  p.buffers[3].literal =
+      tensor::Data::of(p.buffers[3].dtype, std::vector<double>{1, 0.5, -2, 3, 0, 7});
   set_prepare(p, for_loop(0, int_imm(0), int_imm(6),
                           store(2, binary(kSub, int_imm(5), var(0)), load(0, var(0), {}))));
   set_run(p, for_loop(1, int_imm(0), int_imm(6),

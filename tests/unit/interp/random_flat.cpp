@@ -79,8 +79,10 @@ class Generator {
     literal_ = static_cast<int>(p_.buffers.size());
     p_.buffers.push_back(
         {.name = "T", .dtype = Dtype::kF32, .size = kOuter * slice_, .scope = Scope::kLiteral});
+    std::vector<double> elements;
     for (std::int64_t i = 0; i < kOuter * slice_; ++i)
-      p_.buffers.back().literal.push_back(static_cast<double>(rng_.between(-8, 8)) / 4);
+      elements.push_back(static_cast<double>(rng_.between(-8, 8)) / 4);
+    p_.buffers.back().literal = tensor::Data::of(Dtype::kF32, elements);
     readable_.push_back(literal_);
     workspace_ = scratch(Scope::kGlobal, "W", p_.global_bytes);
     worker_ = scratch(Scope::kThread, "S", p_.thread_bytes);

@@ -226,8 +226,8 @@ TEST(TeEval, WrongInputsAreRefused) {
 TEST(NestEval, NaiveNestsComputeWhatTheWorkloadSays) {
   for (std::uint64_t seed = 1; seed <= 300; ++seed) {
     Rng rng(seed);
-    const te::Workload workload =
-        random_workload(rng, {.dtypes = seed % 2 == 0, .max_iterations = 5000, .recurrences = 0.15});
+    const te::Workload workload = random_workload(
+        rng, {.dtypes = seed % 2 == 0, .max_iterations = 5000, .recurrences = 0.15});
     const std::vector<Tensor> inputs = random_inputs(workload, rng);
     const auto want = evaluate(workload, inputs);
     ASSERT_TRUE(want) << want.error().text();

@@ -339,7 +339,7 @@ const Refusal kRefusals[] = {
      "does not align f32"},
     {"BorderSize", [](Program& p) { p.inputs[0].size = 63; }, "but input 0 is f32[63]"},
     {"Literal", [](Program& p) { p.buffers[2].scope = Scope::kLiteral; },
-     "literal S has 0 values for 64"},
+     "literal S has 0 bytes for 64 elements of f32"},
 };
 INSTANTIATE_TEST_SUITE_P(All, FlatVerify, ::testing::ValuesIn(kRefusals),
                          [](const auto& info) { return std::string(info.param.name); });

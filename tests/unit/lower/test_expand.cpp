@@ -14,7 +14,8 @@ namespace {
 TEST(Expand, NaiveNestsOfRandomWorkloads) {
   for (std::uint64_t seed = 1; seed <= 400; ++seed) {
     Rng rng(seed);
-    const te::Workload workload = random_workload(rng, {.dtypes = seed % 3 == 0, .recurrences = 0.15});
+    const te::Workload workload =
+        random_workload(rng, {.dtypes = seed % 3 == 0, .recurrences = 0.15});
     const ir::Nest nest = te::naive_nest(workload);
     const auto flat = lower::lower(ir::SizedNest(nest, {}), test::avx512());
     ASSERT_TRUE(flat) << "seed " << seed << ": " << flat.error().text() << "\n"

@@ -163,8 +163,8 @@ TEST(Bounds, AreThoseOfTheEvaluator) {
 TEST(Bounds, AreThoseOfTheEvaluatorForRandomWorkloads) {
   for (std::uint64_t seed = 1; seed <= 300; ++seed) {
     Rng rng(seed);
-    const te::Workload workload =
-        random_workload(rng, {.dtypes = seed % 2 == 0, .max_iterations = 3'000, .recurrences = 0.15});
+    const te::Workload workload = random_workload(
+        rng, {.dtypes = seed % 2 == 0, .max_iterations = 3'000, .recurrences = 0.15});
     SCOPED_TRACE(fmt::format("seed {}\n{}", seed, te::print_workload(workload)));
     expect_bounds_of_the_evaluator(workload, seed);
     if (HasFatalFailure()) return;

@@ -62,8 +62,8 @@ Reference evaluated(const te::Workload& workload, const std::vector<std::vector<
 TEST(Elements, AreThoseOfTheWholeProgram) {
   for (std::uint64_t seed = 1; seed <= 150; ++seed) {
     Rng rng(seed);
-    const te::Workload workload =
-        random_workload(rng, {.dtypes = seed % 2 == 0, .max_iterations = 2'000, .recurrences = 0.15});
+    const te::Workload workload = random_workload(
+        rng, {.dtypes = seed % 2 == 0, .max_iterations = 2'000, .recurrences = 0.15});
     SCOPED_TRACE(fmt::format("seed {}\n{}", seed, te::print_workload(workload)));
     const auto values = random_inputs(workload, seed);
     const Reference want = evaluated(workload, values);

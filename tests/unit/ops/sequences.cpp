@@ -92,8 +92,8 @@ class Expected {
       const std::int64_t row = (c_.onnx ? onnx : pytorch) * c_.hidden + k;
       return from_x(t, b, row) + from_h(h_before, row);
     };
-    const double next = sigmoid_of(gate(1, 2)) * c_before +
-                        sigmoid_of(gate(0, 0)) * std::tanh(gate(2, 3));
+    const double next =
+        sigmoid_of(gate(1, 2)) * c_before + sigmoid_of(gate(0, 0)) * std::tanh(gate(2, 3));
     c[index(t)][index(b)][index(k)] = next;
     h[index(t)][index(b)][index(k)] = sigmoid_of(gate(3, 1)) * std::tanh(next);
   }

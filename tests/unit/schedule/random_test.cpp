@@ -58,7 +58,8 @@ void check(const te::Workload& workload, std::uint64_t seed, Rng& rng,
 
 void check(std::uint64_t seed, bool open_sizes) {
   Rng rng(seed);
-  const te::Workload workload = random_workload(rng, {.max_iterations = 6'000, .recurrences = 0.15});
+  const te::Workload workload =
+      random_workload(rng, {.max_iterations = 6'000, .recurrences = 0.15});
   check(workload, seed, rng, {.open_sizes = open_sizes});
 }
 

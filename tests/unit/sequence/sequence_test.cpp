@@ -103,6 +103,25 @@ TEST(Sequence, TellsWhatDoesNotGoTogether) {
             "d cannot be seen as [3,3]: it has 15 elements, or is not stored row-major");
 }
 
+TEST(Sequence, ConstantsLieInTheCodeInTheirOwnType) {
+  const std::vector<double> weights = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12};
+  Sequence product{.values = {{"x"}, {"w"}, {"y"}},
+                   .parts = {{"product", naive(kProduct), {0, 1}, {2}}},
+                   .inputs = {0},
+                   .outputs = {2}};
+  product.values[1].data = tensor::Data::of(Dtype::kF32, weights);
+  const auto joined = join(product);
+  ASSERT_TRUE(joined) << joined.error().text();
+  EXPECT_EQ(joined->program.inputs.size(), 1U);
+  const auto verified = flat::verify(joined->program);
+  EXPECT_TRUE(verified) << verified.error().text();
+  product.values[1].data = tensor::Data::of(Dtype::kF16, weights);
+  const auto refused = join(product);
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().text(),
+            "product: w has 24 bytes, and the part reads 48 as B, or not row-major");
+}
+
 // A part that reads tensors of this shape and type.
 te::Workload reader(const flat::Border& of, Rng& rng) {
   std::vector<std::string> iters, shifted, turned;
@@ -122,6 +141,14 @@ te::Workload reader(const flat::Border& of, Rng& rng) {
       return parsed(fmt::format("{}S[one:1] = min({}) X[{}]; Y[{}] = X[{}] - S[0]", head, all, all,
                                 all, all));
   }
+}
+
+interp::Bytes random_storage(const flat::Border& border, Rng& rng) {
+  std::vector<double> values(static_cast<std::size_t>(border.elements()));
+  for (double& value : values)  // eighths are numbers of every type
+    value = is_float(border.dtype) ? std::round(rng.uniform() * 16 - 8) / 8
+                                   : static_cast<double>(rng.below(2));
+  return interp::to_storage(border, values);
 }
 
 class RandomSequence {
@@ -183,10 +210,12 @@ class RandomSequence {
         fitting.push_back(static_cast<int>(v));
     if (!fitting.empty() && rng_.below(8) != 0) return fitting[rng_.below(fitting.size())];
     const bool constant = border.constant || rng_.below(3) == 0;
-    sequence.inputs.push_back(static_cast<int>(made_.size()));
+    const auto value = static_cast<int>(made_.size());
     made_.push_back({border, false, false, constant});
     sequence.values.push_back({fmt::format("v{}", made_.size()), constant});
-    return sequence.inputs.back();
+    if (!constant || rng_.below(2) == 0) sequence.inputs.push_back(value);
+    else sequence.values.back().data = tensor::Data::own(random_storage(border, rng_));
+    return value;
   }
 
   Rng rng_;
@@ -199,6 +228,9 @@ using Stored = std::vector<interp::Bytes>;
 std::map<int, interp::Bytes> one_by_one(const Sequence& sequence, const Stored& inputs) {
   std::map<int, interp::Bytes> values;
   for (std::size_t i = 0; i < inputs.size(); ++i) values[sequence.inputs[i]] = inputs[i];
+  for (std::size_t v = 0; v < sequence.values.size(); ++v)
+    if (const auto bytes = sequence.values[v].data.bytes; !bytes.empty())
+      values[static_cast<int>(v)] = interp::Bytes(bytes.begin(), bytes.end());
   for (const Part& part : sequence.parts) {
     Stored given;
     for (const int v : part.inputs) given.push_back(values.at(v));
@@ -212,15 +244,7 @@ std::map<int, interp::Bytes> one_by_one(const Sequence& sequence, const Stored& 
 
 Stored random_inputs(const flat::Program& program, Rng& rng) {
   Stored out;
-  for (const flat::Border& border : program.inputs) {
-    std::vector<double> values(static_cast<std::size_t>(border.elements()));
-    for (double& value : values)
-      value = is_float(border.dtype) ? static_cast<float>(rng.uniform() * 2 - 1)
-                                     : static_cast<double>(rng.below(2));
-    if (border.dtype == Dtype::kF16 || border.dtype == Dtype::kBF16)
-      for (double& value : values) value = std::round(value * 8) / 8;
-    out.push_back(interp::to_storage(border, values));
-  }
+  for (const flat::Border& border : program.inputs) out.push_back(random_storage(border, rng));
   return out;
 }
 

@@ -19,8 +19,8 @@ TEST(Programs, RandomOnesHaveSpacesOfRightPrograms) {
   const auto configurations = static_cast<int>(asked("LATHE_RANDOM_CONFIGS", 4));
   for (std::uint64_t seed = first; seed < end && !HasFailure(); ++seed) {
     Rng rng(seed);
-    te::Workload workload =
-        random_workload(rng, {.dtypes = seed % 3 == 0, .max_iterations = 8'000, .recurrences = 0.15});
+    te::Workload workload = random_workload(
+        rng, {.dtypes = seed % 3 == 0, .max_iterations = 8'000, .recurrences = 0.15});
     workload.contract.free_layout = rng.chance(0.3);
     constexpr int kThreads[] = {2, 3, 5, 8, 13, 16, 64};
     const int threads = seed % 3 == 1 ? kThreads[seed / 3 % std::size(kThreads)] : 1;

@@ -72,8 +72,9 @@ TEST(Parse, StagesNeedEachOtherStepByStep) {
             "A[t:9,i:4] = B[t + 1,i else 0] + F[t,i]\n"
             "B[t:9,i:4] = A[t,i] - A[t + 1,i else 2]\n");
   expect_round_trip(p);
-  expect_round_trip(parsed("X: f16[9,4]; W: f16[4,4]\n"
-                           "H[t,i] = X[t,i] + (sum(k) H[t-1,k else 0] * W[i,k])"));
+  expect_round_trip(
+      parsed("X: f16[9,4]; W: f16[4,4]\n"
+             "H[t,i] = X[t,i] + (sum(k) H[t-1,k else 0] * W[i,k])"));
   expect_round_trip(parsed("W: f32[4,4]; H[t:9,i:4] = sum(k) H[t-1,k else 1] * W[i,k]"));
 }
 

@@ -45,11 +45,9 @@ llvm::GlobalVariable* constant_bytes(llvm::Module& module, llvm::ArrayRef<std::u
 
 // `space`: the number of the memory it lies in.
 llvm::GlobalVariable* literal(llvm::Module& module, const Buffer& buffer, unsigned space) {
-  const auto size = static_cast<std::size_t>(size_of(buffer.dtype));
-  std::vector<std::uint8_t> bytes(static_cast<std::size_t>(buffer.size) * size);
-  for (std::size_t i = 0; i < buffer.literal.size(); ++i)
-    store_element(buffer.dtype, bytes.data() + i * size, buffer.literal[i]);
-  return constant_bytes(module, bytes, "literal." + buffer.name, space);
+  const auto* bytes = reinterpret_cast<const std::uint8_t*>(buffer.literal.bytes.data());
+  return constant_bytes(module, {bytes, buffer.literal.bytes.size()}, "literal." + buffer.name,
+                        space);
 }
 
 llvm::Function* entry_function(ModuleContext& m, const std::string& name) {

@@ -44,10 +44,13 @@ Types types_of(const flat::Program& program) {
 std::string literal_text(const flat::Buffer& buffer, const std::string& name) {
   const std::string element = cl::storage_name(buffer.dtype);
   std::vector<std::string> values;
-  for (const double value : buffer.literal)
+  const auto size = static_cast<std::size_t>(size_of(buffer.dtype));
+  for (std::size_t at = 0; at < buffer.literal.bytes.size(); at += size) {
+    const double value = load_element(buffer.dtype, buffer.literal.bytes.data() + at);
     values.push_back(is_float(buffer.dtype) ? c_source::real(value, buffer.dtype)
                                             : c_source::integer(static_cast<std::int64_t>(value),
                                                                 buffer.dtype, element));
+  }
   return fmt::format("__constant {} {}[{}] = {{{}}};\n", element, name, values.size(),
                      fmt::join(values, ", "));
 }

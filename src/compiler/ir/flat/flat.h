@@ -33,6 +33,7 @@
 #include "base/dtype.h"
 #include "base/result.h"
 #include "compiler/ir/expr/expr.h"
+#include "runtime/tensor/data.h"
 #include "runtime/tensor/layout.h"
 
 namespace lathe::flat {
@@ -274,7 +275,7 @@ struct Buffer {
   std::int64_t size = 0;  // elements of storage, padding included
   Scope scope = Scope::kInput;
   std::int64_t slot = 0;
-  std::vector<double> literal;  // kLiteral
+  tensor::Data literal;  // kLiteral: its elements
 };
 
 // How the tensors at its border are stored, for whoever fills them and for the artifact's header.

@@ -290,9 +290,12 @@ void add_grid(Hasher& hasher, const Grid& grid) {
 }
 
 void add_buffer(Hasher& hasher, const Buffer& buffer) {
+  const auto size = static_cast<std::size_t>(size_of(buffer.dtype));
   hasher.add(static_cast<std::uint64_t>(buffer.dtype)).add(static_cast<std::uint64_t>(buffer.size));
   hasher.add(static_cast<std::uint64_t>(buffer.scope)).add(static_cast<std::uint64_t>(buffer.slot));
-  for (const double value : buffer.literal) hasher.add(std::bit_cast<std::uint64_t>(value));
+  for (std::size_t at = 0; at < buffer.literal.bytes.size(); at += size)
+    hasher.add(
+        std::bit_cast<std::uint64_t>(load_element(buffer.dtype, buffer.literal.bytes.data() + at)));
 }
 
 }  // namespace

@@ -42,9 +42,9 @@ Status verify_buffer(const Program& program, const Buffer& b) {
     case Scope::kGroup: return verify_area(b, program.group_bytes, "group");
     case Scope::kLiteral: break;
   }
-  if (static_cast<std::int64_t>(b.literal.size()) != b.size)
-    return fail(ErrorKind::kInternal, "literal {} has {} values for {} elements", b.name,
-                b.literal.size(), b.size);
+  if (static_cast<std::int64_t>(b.literal.bytes.size()) != b.size * size_of(b.dtype))
+    return fail(ErrorKind::kInternal, "literal {} has {} bytes for {} elements of {}", b.name,
+                b.literal.bytes.size(), b.size, name_of(b.dtype));
   return {};
 }
 

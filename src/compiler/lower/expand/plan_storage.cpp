@@ -264,7 +264,8 @@ void Planner::allocate() {
         made.scope = flat::Scope::kOutput, made.slot = outputs++;
         break;
       case ir::Scope::kLiteral:
-        made.scope = flat::Scope::kLiteral, made.literal = buffer.literal;
+        made.scope = flat::Scope::kLiteral;
+        made.literal = tensor::Data::of(buffer.dtype, buffer.literal);
         break;
       case ir::Scope::kMemory:
         if (plan_.in_parallel(buffer.at)) reserve(flat::Scope::kThread, program_.thread_bytes);

@@ -70,8 +70,7 @@ class Carrier {
     if (kept_.empty()) return nullptr;
     std::vector<Stmt> before, inside, after;
     for (const Kept& kept : kept_)
-      before.push_back(
-          flat::reg_write(kept.reg, with_value(kept.load, loop_.var, loop_.begin)));
+      before.push_back(flat::reg_write(kept.reg, with_value(kept.load, loop_.var, loop_.begin)));
     for (std::size_t i = 0; i < body_.size(); ++i) {
       const auto kept = std::ranges::find(kept_, i, &Kept::statement);
       if (kept == kept_.end()) {
