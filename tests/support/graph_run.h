@@ -7,7 +7,7 @@
 
 #include "graph/ir/graph.h"
 
-namespace lathe::testing {
+namespace lathe::test {
 
 // `inputs` by name. The elements of the graph's outputs, in order; none where a node takes too
 // long.
@@ -34,4 +34,4 @@ inline std::optional<std::vector<std::vector<double>>> run(
   return outputs;
 }
 
-}  // namespace lathe::testing
+}  // namespace lathe::test

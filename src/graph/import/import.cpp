@@ -63,8 +63,10 @@ class Importer {
 
   // Initializers may stand among the inputs, too: they are constants here.
   Status add_inputs() {
-    std::set<std::string, std::less<>> open;
+    std::set<std::string, std::less<>> open, names;
     for (const auto& info : model_.inputs) {
+      if (!names.insert(info.name).second)
+        return fail_at("the inputs", ErrorKind::kInvalidArgument, "two are named '{}'", info.name);
       if (ids_.contains(info.name)) continue;
       LATHE_TRY_STATUS(add_input(info, open));
     }

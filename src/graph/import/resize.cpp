@@ -24,10 +24,11 @@ struct Axis {
 
 // The place in the input, as a real number, of an element of the output.
 double source(const Axis& axis, std::int64_t at, const std::string& coordinates) {
-  const auto x = static_cast<double>(at), in = static_cast<double>(axis.in),
-             out = static_cast<double>(axis.out);
+  // As ONNX's tests have it, the output's length is not rounded there.
+  const auto x = static_cast<double>(at), in = static_cast<double>(axis.in), out = in * axis.scale;
   if (coordinates == "asymmetric") return x / axis.scale;
-  if (coordinates == "align_corners") return axis.out == 1 ? 0 : x * (in - 1) / (out - 1);
+  if (coordinates == "align_corners")
+    return axis.out == 1 || out <= 1 ? 0 : x * (in - 1) / (out - 1);
   if (coordinates == "tf_half_pixel_for_nn") return (x + 0.5) / axis.scale;
   if (coordinates == "pytorch_half_pixel" && axis.out == 1) return 0;
   return (x + 0.5) / axis.scale - 0.5;
