@@ -74,30 +74,43 @@ Result<Target> plain_host() {
 Result<ArtifactFiles> write_artifact(const te::Workload& workload, const Chosen& chosen,
                                      const ArtifactRequest& request) {
   const auto& [trace, target, record, note] = chosen;
-  // The linker would take it for a flag.
-  const std::string path = request.path.starts_with('-') ? "./" + request.path : request.path;
-  ArtifactFiles files;
-  files.name = request.name.empty() ? default_name(path) : request.name;
-  LATHE_TRY_STATUS(check_place(path));
-  LATHE_TRY_STATUS(package::check_names(files.name, path));
+  const ArtifactFiles files = LATHE_TRY(files_of(request));
   const flat::Program flat = LATHE_TRY(flat_program(workload, trace, target));
-  files.checked = LATHE_TRY(check_program(workload, trace, target, request.checking));
+  const Checked checked = LATHE_TRY(check_program(workload, trace, target, request.checking));
   std::vector<std::string> remarks = {numerics_sentence(workload, trace),
-                                      "The program " + files.checked.sentence + "."};
+                                      "The program " + checked.sentence + "."};
   if (const std::string names = names_sentence(workload); !names.empty())
     remarks.insert(remarks.begin(), names);
   if (record) remarks.push_back(timed_sentence(*record));
+  return write_program(flat, target, remarks, checked, files);
+}
+
+Result<ArtifactFiles> files_of(const ArtifactRequest& request) {
+  // The linker would take it for a flag.
+  const std::string path = request.path.starts_with('-') ? "./" + request.path : request.path;
+  ArtifactFiles files;
+  files.library = path;
+  files.name = request.name.empty() ? default_name(path) : request.name;
+  LATHE_TRY_STATUS(check_place(path));
+  LATHE_TRY_STATUS(package::check_names(files.name, path));
+  return files;
+}
+
+Result<ArtifactFiles> write_program(const flat::Program& program, const Target& target,
+                                    const std::vector<std::string>& remarks, const Checked& checked,
+                                    ArtifactFiles files) {
   const codegen::Backend& backend = *LATHE_TRY(driver::backend_for(target, backends()));
   const Target host_target = LATHE_TRY(plain_host());
   const package::Host host{host_target, *LATHE_TRY(driver::backend_for(host_target, backends()))};
-  const auto written =
-      LATHE_TRY(package::write_artifact(files.name, flat, target, backend, path, remarks, &host));
-  files.library = written.library;
+  const auto written = LATHE_TRY(
+      package::write_artifact(files.name, program, target, backend, files.library, remarks, &host));
+  files.checked = checked;
   files.header = written.header;
-  const fs::path library(path);
+  const fs::path library(files.library);
   files.example = (library.parent_path() / (library.stem().string() + "_example.c")).string();
-  LATHE_TRY_STATUS(write_whole(
-      files.example, example_text(flat, files.name, library.filename().string(), target.kind())));
+  LATHE_TRY_STATUS(
+      write_whole(files.example,
+                  example_text(program, files.name, library.filename().string(), target.kind())));
   return files;
 }
 

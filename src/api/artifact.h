@@ -29,6 +29,13 @@ struct ArtifactFiles {
 Result<ArtifactFiles> write_artifact(const te::Workload& workload, const Chosen& chosen,
                                      const ArtifactRequest& request);
 
+// Its two halves, for programs of other origin. The first checks path and name, before anything is
+// built, and returns them; the second writes, with remarks for the header.
+Result<ArtifactFiles> files_of(const ArtifactRequest& request);
+Result<ArtifactFiles> write_program(const flat::Program& program, const Target& target,
+                                    const std::vector<std::string>& remarks, const Checked& checked,
+                                    ArtifactFiles files);
+
 // The text of the example beside `library`, which is a file's name, for a device of this kind. It
 // fills every input, runs once, and prints the first numbers of each output, whatever their types.
 // It is C99 and compiles without a warning.

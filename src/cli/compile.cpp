@@ -1,13 +1,17 @@
-// lathe compile: a workload as a shared library with a C header and an example that calls it.
+// lathe compile: a workload or a model as a shared library with a C header and an example that
+// calls it.
 #include <chrono>
 #include <memory>
+#include <mutex>
 
 #include "api/artifact.h"
+#include "api/model.h"
 #include "cli/application.h"
 #include "cli/command.h"
 #include "cli/flags.h"
 #include "cli/live_line.h"
 #include "cli/progress_line.h"
+#include "cli/show_model.h"
 
 namespace lathe::cli {
 namespace {
@@ -20,27 +24,76 @@ struct Flags {
   api::Checking checking() const { return no_check ? api::Checking::kSkip : api::Checking::kOnce; }
 };
 
+// Calls `work` with a function that says what is being done, beside how long it takes already.
+template <class Work>
+auto with_live_line(const std::string& what, const Work& work) {
+  const auto began = std::chrono::steady_clock::now();
+  std::mutex lock;
+  std::string now = what;
+  LiveLine line(stderr, [&](std::size_t) {
+    const std::chrono::duration<double> past = std::chrono::steady_clock::now() - began;
+    const std::scoped_lock guard(lock);
+    return fmt::format("{}, {}", now, duration_text(past.count()));
+  });
+  auto result = work([&](const std::string& said) {
+    const std::scoped_lock guard(lock);
+    now = fmt::format("{}: {}", what, said);
+  });
+  line.finish();
+  return result;
+}
+
+void print_files(const api::ArtifactFiles& files) {
+  if (!files.checked.done && !files.checked.skipped)
+    complain("the program " + files.checked.sentence);
+  fmt::print("{}\n{}\n{}\n", files.library, files.header, files.example);
+}
+
+std::string megabytes(std::int64_t bytes) {
+  return fmt::format("{:.1f} MB", static_cast<double>(bytes) / 1e6);
+}
+
+Result<int> perform_on_model(const Flags& flags) {
+  LATHE_TRY_STATUS(check_flags_of_model(flags.workload));
+  const api::ArtifactRequest request{flags.output, flags.name, flags.checking()};
+  LATHE_TRY_STATUS(api::files_of(request));
+  const Target asked = LATHE_TRY(target_of(flags.machine));
+  const auto source =
+      LATHE_TRY(api::schedule_source(schedule_request(flags.schedule, flags.machine)));
+  const auto graph = LATHE_TRY(api::read_model(flags.workload.text, flags.workload.shapes));
+  const auto made =
+      LATHE_TRY(with_live_line("building and checking", [&](const api::ModelProgress& progress) {
+        return api::model_program(graph, source, asked, flags.checking(), progress);
+      }));
+  const auto files = LATHE_TRY(with_live_line(
+      "writing", [&](const auto&) { return api::write_model(graph, made, request); }));
+  for (const std::string& input : made.left_out)
+    complain(fmt::format("no node reads the input {}, and the library does not have it", input));
+  complain(threads_line(flags.machine, asked));
+  complain(
+      fmt::format("{} nodes, {} programs, {} of them tuned; {} between them in an arena of {}, "
+                  "{} of packed constants",
+                  made.nodes, made.programs, made.recorded, megabytes(made.unshared_bytes),
+                  megabytes(made.arena_bytes), megabytes(made.constant_bytes)));
+  print_files(files);
+  return kDone;
+}
+
 Result<int> perform(const Flags& flags) {
+  if (names_model(flags.workload.text)) return perform_on_model(flags);
   const auto workload = LATHE_TRY(api::make_workload(flags.workload));
   const Target asked = LATHE_TRY(target_of(flags.machine));
   const auto source =
       LATHE_TRY(api::schedule_source(schedule_request(flags.schedule, flags.machine)));
   const auto chosen = LATHE_TRY(source(workload.definition, asked));
   if (!chosen.note.empty()) complain(chosen.note);
-  const auto began = std::chrono::steady_clock::now();
-  LiveLine line(stderr, [&](std::size_t) {
-    const std::chrono::duration<double> past = std::chrono::steady_clock::now() - began;
-    return fmt::format("building and checking the {} schedule, {}", flags.schedule,
-                       duration_text(past.count()));
-  });
-  const auto files = api::write_artifact(workload.definition, chosen,
-                                         {flags.output, flags.name, flags.checking()});
-  line.finish();
-  if (!files) return std::unexpected(files.error());
+  const std::string what = fmt::format("building and checking the {} schedule", flags.schedule);
+  const auto files = LATHE_TRY(with_live_line(what, [&](const auto&) {
+    return api::write_artifact(workload.definition, chosen,
+                               {flags.output, flags.name, flags.checking()});
+  }));
   if (chosen.target == asked) complain(threads_line(flags.machine, asked));
-  if (!files->checked.done && !files->checked.skipped)
-    complain("the program " + files->checked.sentence);
-  fmt::print("{}\n{}\n{}\n", files->library, files->header, files->example);
+  print_files(files);
   return kDone;
 }
 
@@ -48,7 +101,8 @@ Result<int> perform(const Flags& flags) {
 
 Command compile_command() {
   return {
-      "compile", "write a library, its C header and an example", [](FlagSet& set) -> Work {
+      "compile", "write a library of a workload or of model.onnx, its C header and an example",
+      [](FlagSet& set) -> Work {
         auto flags = std::make_shared<Flags>();
         add_workload_flags(set, flags->workload);
         set.required_text(

@@ -20,13 +20,7 @@ struct Flags {
 
 // A model has sizes that are open, and nothing else of a workload's flags.
 Result<int> perform_on_model(const Flags& flags) {
-  api::WorkloadRequest others = flags.workload;
-  others.text.clear();
-  others.shapes.clear();
-  if (!api::names_no_workload(others))
-    return fail_at(flags.workload.text, ErrorKind::kInvalidArgument,
-                   "a model takes --shape and --what alone of the flags of a workload; remove the "
-                   "others");
+  LATHE_TRY_STATUS(check_flags_of_model(flags.workload));
   return show_model(flags.workload.text, flags.workload.shapes,
                     flags.what.empty() ? "graph" : flags.what);
 }

@@ -1,9 +1,9 @@
 #include "cli/show_model.h"
 
+#include "api/model.h"
 #include "cli/application.h"
 #include "cli/command.h"
 #include "compiler/te/parse.h"
-#include "graph/import/import.h"
 #include "graph/ir/print.h"
 
 namespace lathe::cli {
@@ -22,6 +22,15 @@ bool names_model(const std::string& text) {
   return text.ends_with(".onnx") && text.find_first_of("[=;\n") == std::string::npos;
 }
 
+Status check_flags_of_model(const api::WorkloadRequest& request) {
+  api::WorkloadRequest others = request;
+  others.text.clear();
+  others.shapes.clear();
+  if (api::names_no_workload(others)) return {};
+  return fail_at(request.text, ErrorKind::kInvalidArgument,
+                 "a model takes --shape alone of the flags of a workload; remove the others");
+}
+
 Result<int> show_model(const std::string& path, const std::vector<std::string>& shapes,
                        const std::string& what) {
   if (what != "graph" && what != "tasks" && what != "text")
@@ -29,19 +38,7 @@ Result<int> show_model(const std::string& path, const std::vector<std::string>& 
                    "of a model there are graph, tasks and text (an expression for each node), not "
                    "'{}'",
                    what);
-  graph::ImportOptions options;
-  options.shapes = LATHE_TRY(graph::parse_shapes(shapes));
-  auto imported = graph::import(LATHE_TRY(onnx::read_model(path)), options);
-  if (!imported) {
-    imported.error().place = path + ", " + imported.error().place;
-    return std::unexpected(std::move(imported).error());
-  }
-  if (!imported->unsupported.empty()) {
-    fmt::print(stderr, "{}: {} node{} cannot be read yet:\n{}", path, imported->unsupported.size(),
-               imported->unsupported.size() == 1 ? "" : "s", graph::print(imported->unsupported));
-    return kFailed;
-  }
-  const graph::Graph& graph = imported->graph;
+  const graph::Graph graph = LATHE_TRY(api::read_model(path, shapes));
   if (what == "text") fmt::print("{}", expressions(graph));
   else if (what == "tasks") fmt::print("{}{}", graph::summary(graph), graph::print_tasks(graph));
   else

@@ -1,0 +1,211 @@
+#include "api/model.h"
+
+#include <algorithm>
+#include <map>
+#include <numeric>
+#include <optional>
+#include <set>
+
+#include <fmt/ranges.h>
+
+#include "api/views.h"
+#include "compiler/sequence/sequence.h"
+#include "compiler/te/parse.h"
+#include "graph/import/import.h"
+
+namespace lathe::api {
+namespace {
+
+std::size_t at(int number) { return static_cast<std::size_t>(number); }
+
+// A name of the model for comments of C and for kernels.
+std::string plain_name(const std::string& name, bool identifier) {
+  std::string out = name;
+  for (char& c : out)
+    if (std::isalnum(static_cast<unsigned char>(c)) == 0 && c != '_' &&
+        (identifier || !std::string_view("./:-").contains(c)))
+      c = '_';
+  return out;
+}
+
+// Programs of nodes, each made once for all nodes that compute the same.
+class NodePrograms {
+ public:
+  NodePrograms(const ScheduleSource& source, const Target& target, Checking checking)
+      : source_(source), target_(target), checking_(checking) {}
+
+  Result<const flat::Program*> of(const te::Workload& workload) {
+    const std::string key = te::workload_key(workload);
+    const auto known = programs_.find(key);
+    if (known != programs_.end()) return &known->second;
+    const Chosen chosen = LATHE_TRY(schedule_for(workload));
+    auto checked = LATHE_TRY(check_program(workload, chosen.trace, chosen.target, checking_));
+    if (!checked_ || (checked_->done && !checked.done)) checked_ = std::move(checked);
+    recorded_ += chosen.record ? 1 : 0;
+    auto program = LATHE_TRY(flat_program(workload, chosen.trace, chosen.target));
+    return &programs_.emplace(key, std::move(program)).first->second;
+  }
+
+  int programs() const { return static_cast<int>(programs_.size()); }
+  int recorded() const { return recorded_; }
+  const Checked& checked() const { return *checked_; }
+
+ private:
+  Result<Chosen> schedule_for(const te::Workload& workload) {
+    auto chosen = source_(workload, target_);
+    if (chosen || chosen.error().kind != ErrorKind::kNotFound) return chosen;
+    const auto otherwise = LATHE_TRY(schedule_source({.which = "default", .database = {}}));
+    return otherwise(workload, target_);
+  }
+
+  const ScheduleSource& source_;
+  const Target& target_;
+  Checking checking_;
+  std::map<std::string, flat::Program> programs_;
+  std::optional<Checked> checked_;  // of a node that was not, where there is one
+  int recorded_ = 0;
+};
+
+class ModelMaker {
+ public:
+  ModelMaker(const graph::Graph& graph, const ScheduleSource& source, const Target& target,
+             Checking checking, const ModelProgress& progress)
+      : graph_(graph), target_(target), programs_(source, target, checking), progress_(progress) {}
+
+  Result<ModelProgram> run() {
+    for (std::size_t v = 0; v < graph_.values.size(); ++v) add_value(static_cast<int>(v));
+    for (std::size_t n = 0; n < graph_.nodes.size(); ++n) {
+      progress_(fmt::format("node {} of {}", n + 1, graph_.nodes.size()));
+      LATHE_TRY_STATUS(add_node(graph_.nodes[n]));
+    }
+    for (const int output : graph_.outputs) LATHE_TRY_STATUS(add_output(output));
+    add_inputs();
+    auto joined = LATHE_TRY(sequence::join(sequence_));
+    out_.target = target_;
+    out_.nodes = static_cast<int>(graph_.nodes.size());
+    out_.programs = programs_.programs();
+    out_.recorded = programs_.recorded();
+    out_.arena_bytes = joined.arena_bytes;
+    out_.unshared_bytes = joined.unshared_bytes;
+    out_.constant_bytes = joined.program.constant_bytes;
+    out_.checked = programs_.checked();
+    out_.program = std::move(joined.program);
+    return std::move(out_);
+  }
+
+ private:
+  void add_value(int id) {
+    const graph::Value& value = graph_.value(id);
+    sequence::Value made{plain_name(value.name, false)};
+    if (value.constant) made.data = *value.constant;
+    sequence_.values.push_back(std::move(made));
+  }
+
+  // The expression with those inputs constant that are known.
+  te::Workload with_known(const graph::Node& node) const {
+    te::Workload out = node.expression;
+    const std::vector<int> inputs = out.inputs();
+    for (std::size_t i = 0; i < inputs.size(); ++i)
+      out.tensors[at(inputs[i])].constant =
+          graph_.value(graph_.storage_of(node.inputs[i])).constant.has_value();
+    return out;
+  }
+
+  Status add_node(const graph::Node& node) {
+    sequence::Part part{plain_name(node.name, true), {}, {}, node.outputs};
+    for (const int input : node.inputs) part.inputs.push_back(graph_.storage_of(input));
+    return add_part(std::move(part), with_known(node));
+  }
+
+  Status add_part(sequence::Part part, const te::Workload& workload) {
+    auto program = programs_.of(workload);
+    if (!program) {
+      program.error().place =
+          part.name + (program.error().place.empty() ? "" : ", ") + program.error().place;
+      return std::unexpected(std::move(program).error());
+    }
+    part.program = **program;
+    read_.insert(part.inputs.begin(), part.inputs.end());
+    made_.insert(part.outputs.begin(), part.outputs.end());
+    sequence_.parts.push_back(std::move(part));
+    return {};
+  }
+
+  // What no node makes, or an output is already, is copied.
+  Status add_output(int output) {
+    int value = graph_.storage_of(output);
+    const graph::Value& seen = graph_.value(output);
+    if (!made_.contains(value) || std::ranges::contains(sequence_.outputs, value)) {
+      const std::string text = fmt::format("X: {}[{}]; Y[i] = X[i]", name_of(seen.dtype),
+                                           graph_.value(output).elements());
+      const auto copy = LATHE_TRY(te::parse_workload(text));
+      const auto copied = static_cast<int>(sequence_.values.size());
+      sequence_.values.push_back({plain_name(seen.name, false)});
+      LATHE_TRY_STATUS(
+          add_part({plain_name("copy_" + seen.name, true), {}, {value}, {copied}}, copy));
+      value = copied;
+    }
+    sequence_.values[at(value)].name = plain_name(seen.name, false);
+    sequence_.values[at(value)].shape = seen.shape;
+    sequence_.outputs.push_back(value);
+    return {};
+  }
+
+  void add_inputs() {
+    for (const int input : graph_.inputs) {
+      sequence_.values[at(input)].shape = graph_.value(input).shape;
+      if (read_.contains(input)) sequence_.inputs.push_back(input);
+      else out_.left_out.push_back(graph_.value(input).name);
+    }
+  }
+
+  const graph::Graph& graph_;
+  const Target& target_;
+  NodePrograms programs_;
+  const ModelProgress& progress_;
+  sequence::Sequence sequence_;
+  std::set<int> read_, made_;
+  ModelProgram out_;
+};
+
+}  // namespace
+
+Result<graph::Graph> read_model(const std::string& path, const std::vector<std::string>& shapes) {
+  graph::ImportOptions options;
+  options.shapes = LATHE_TRY(graph::parse_shapes(shapes));
+  auto imported = graph::import(LATHE_TRY(onnx::read_model(path)), options);
+  if (!imported) {
+    imported.error().place = path + ", " + imported.error().place;
+    return std::unexpected(std::move(imported).error());
+  }
+  const auto& missing = imported->unsupported;
+  if (!missing.empty())
+    return fail_at(path, ErrorKind::kUnsupported, "{} node{} cannot be read yet:\n{}",
+                   missing.size(), missing.size() == 1 ? "" : "s", graph::print(missing));
+  return std::move(imported->graph);
+}
+
+Result<ModelProgram> model_program(const graph::Graph& graph, const ScheduleSource& source,
+                                   const Target& target, Checking checking,
+                                   const ModelProgress& progress) {
+  if (target.kind() != DeviceKind::kCpu)
+    return fail_at("--target", ErrorKind::kUnsupported,
+                   "models become libraries for processors alone yet, not for {}", target.text());
+  if (graph.nodes.empty())
+    return fail(ErrorKind::kInvalidArgument,
+                "the model computes nothing: all of its outputs are known or are inputs");
+  return ModelMaker(graph, source, target, checking, progress).run();
+}
+
+Result<ArtifactFiles> write_model(const graph::Graph& graph, const ModelProgram& made,
+                                  const ArtifactRequest& request) {
+  const ArtifactFiles files = LATHE_TRY(files_of(request));
+  const std::vector<std::string> remarks = {
+      fmt::format("The model {} has {} nodes, computed by {} different programs; {} of these were "
+                  "tuned.",
+                  plain_name(graph.name, false), made.nodes, made.programs, made.recorded),
+      fmt::format("Each of them {}.", made.checked.sentence)};
+  return write_program(made.program, made.target, remarks, made.checked, files);
+}
+
+}  // namespace lathe::api

@@ -1,0 +1,44 @@
+// A model as one program: each node's program by its schedule, one after the other, with the
+// model's constants in the code.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "api/artifact.h"
+#include "api/schedules.h"
+#include "base/result.h"
+#include "base/target.h"
+#include "graph/ir/graph.h"
+#include "graph/onnx/model.h"
+
+namespace lathe::api {
+
+// Reads model.onnx; `shapes` fix what it leaves open: "batch=1", "x=1,3,224,224". Where operators
+// are not supported, the error lists all of them (kUnsupported).
+Result<graph::Graph> read_model(const std::string& path, const std::vector<std::string>& shapes);
+
+struct ModelProgram {
+  flat::Program program;
+  Target target;
+  // Nodes, different programs among them, those of these that a record was found for.
+  int nodes = 0, programs = 0, recorded = 0;
+  std::int64_t arena_bytes = 0, unshared_bytes = 0, constant_bytes = 0;
+  Checked checked;
+  std::vector<std::string> left_out;  // inputs that no node reads
+};
+
+// What is being done: "checking node 3 of 60".
+using ModelProgress = std::function<void(const std::string& what)>;
+
+// `source`: of nodes that it has nothing for (kNotFound) the analytic default is taken. A node's
+// program is checked by itself, each once (checked.h). Targets are processors.
+Result<ModelProgram> model_program(const graph::Graph& graph, const ScheduleSource& source,
+                                   const Target& target, Checking checking,
+                                   const ModelProgress& progress);
+
+Result<ArtifactFiles> write_model(const graph::Graph& graph, const ModelProgram& made,
+                                  const ArtifactRequest& request);
+
+}  // namespace lathe::api
