@@ -115,10 +115,10 @@ Made resized(Site& site, const std::vector<Axis>& axes, const Settings& settings
   std::string tables, stages, from = "X";
   Shape shape = site.shape(0);
   for (std::size_t d = 0; d < axes.size(); ++d) {
+    if (axes[d].out > 1 << 14)
+      return site.unsupported("it makes {} elements along an axis", axes[d].out);
     const Taps taps = taps_of(axes[d], settings);
     if (taps.whole || (axes[d].in == axes[d].out && axes[d].scale == 1)) continue;
-    if (taps.places.size() > 1 << 16)
-      return site.unsupported("it makes {} elements along an axis", axes[d].out);
     std::vector<std::string> index;
     for (std::size_t e = 0; e < axes.size(); ++e) index.push_back(fmt::format("i{}", e));
     index[d] = place(taps, axes[d], d, tables);
