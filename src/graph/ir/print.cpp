@@ -69,8 +69,7 @@ std::string summary(const Graph& graph) {
   for (const int id : graph.outputs) text += "  output  " + shown(graph, id) + "\n";
   const std::vector<Task> tasks = tasks_of(graph);
   text += fmt::format(
-      "{} and {}; {} in {}; {} a run; {} read and written by nodes
-      ",
+      "{} and {}; {} in {}; {} a run; {} read and written by nodes\n",
       counted(graph.nodes.size(), "node"),
       counted(tasks.size(), "task"),
       counted(static_cast<std::size_t>(totals.parameters), "parameter"),
