@@ -68,13 +68,11 @@ std::string summary(const Graph& graph) {
   for (const int id : graph.inputs) text += "  input   " + shown(graph, id) + "\n";
   for (const int id : graph.outputs) text += "  output  " + shown(graph, id) + "\n";
   const std::vector<Task> tasks = tasks_of(graph);
-  text += fmt::format(
-      "{} and {}; {} in {}; {} a run; {} read and written by nodes\n",
-      counted(graph.nodes.size(), "node"),
-      counted(tasks.size(), "task"),
-      counted(static_cast<std::size_t>(totals.parameters), "parameter"),
-      amount(static_cast<double>(totals.parameter_bytes), "B"), amount(totals.flops, "FLOP"),
-      amount(totals.bytes, "B"));
+  text += fmt::format("{} and {}; {} in {}; {} a run; {} read and written by nodes\n",
+                      counted(graph.nodes.size(), "node"), counted(tasks.size(), "task"),
+                      counted(static_cast<std::size_t>(totals.parameters), "parameter"),
+                      amount(static_cast<double>(totals.parameter_bytes), "B"),
+                      amount(totals.flops, "FLOP"), amount(totals.bytes, "B"));
   return text;
 }
 
