@@ -37,8 +37,11 @@ Result<int> show_model(const std::string& path, const std::vector<std::string>& 
     return std::unexpected(std::move(imported).error());
   }
   if (!imported->unsupported.empty()) {
-    fmt::print(stderr, "{}: {} node{} cannot be read yet:\n{}", path, imported->unsupported.size(),
-               imported->unsupported.size() == 1 ? "" : "s", graph::print(imported->unsupported));
+    std::string list = graph::print(imported->unsupported);
+    list.pop_back();
+    complain(fmt::format("{}: {} node{} cannot be read yet:\n{}", path,
+                         imported->unsupported.size(), imported->unsupported.size() == 1 ? "" : "s",
+                         list));
     return kFailed;
   }
   const graph::Graph& graph = imported->graph;
