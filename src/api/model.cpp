@@ -179,9 +179,12 @@ Result<graph::Graph> read_model(const std::string& path, const std::vector<std::
     return std::unexpected(std::move(imported).error());
   }
   const auto& missing = imported->unsupported;
-  if (!missing.empty())
+  if (!missing.empty()) {
+    std::string list = graph::print(missing);
+    list.pop_back();  // the last line's end
     return fail_at(path, ErrorKind::kUnsupported, "{} node{} cannot be read yet:\n{}",
-                   missing.size(), missing.size() == 1 ? "" : "s", graph::print(missing));
+                   missing.size(), missing.size() == 1 ? "" : "s", list);
+  }
   return std::move(imported->graph);
 }
 

@@ -8,7 +8,8 @@ namespace {
 
 std::vector<int> all_inputs(const Site& site) {
   std::vector<int> ids;
-  for (std::size_t i = 0; i < site.inputs(); ++i) ids.push_back(site.input(i));
+  for (std::size_t i = 0; i < site.inputs(); ++i)
+    if (site.has(i)) ids.push_back(site.input(i));
   return ids;
 }
 

@@ -105,6 +105,9 @@ class Importer {
       return fail_at(place, ErrorKind::kUnsupported,
                      "its shape {} has no elements; give its sizes by --shape {}=...",
                      typed(*dtype, value.shape), info.name);
+    if (value.elements() > std::int64_t{1} << 40)
+      return fail_at(place, ErrorKind::kUnsupported, "its shape {} has more than 2^40 elements",
+                     typed(*dtype, value.shape));
     out_.graph.inputs.push_back(add(std::move(value)));
     return define(info.name, out_.graph.inputs.back(), place);
   }
@@ -203,6 +206,8 @@ class Importer {
   }
 
   Status add_node(const onnx::Node& node) {
+    if (std::ranges::all_of(node.outputs, [](const auto& out) { return out.empty(); }))
+      return fail_at(node.label(), ErrorKind::kInvalidArgument, "it has no output");
     const Row* row = row_of(node);
     if (!row) return refuse(node, "there is no such operator here");
     if (version_of("") < row->since)

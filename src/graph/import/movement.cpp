@@ -169,7 +169,7 @@ Result<std::vector<std::int64_t>> sizes_of_parts(const Site& site, std::int64_t 
   if (site.given("split")) return LATHE_TRY(site.integers("split", {}));
   const auto parts =
       LATHE_TRY(site.integer("num_outputs", static_cast<std::int64_t>(site.outputs())));
-  if (parts < 1 || (size % parts != 0 && !site.given("num_outputs")))
+  if (parts < 1 || parts > size || (size % parts != 0 && !site.given("num_outputs")))
     return site.wrong("{} elements do not divide into {} parts", size, parts);
   const std::int64_t each = (size + parts - 1) / parts;
   std::vector<std::int64_t> sizes(static_cast<std::size_t>(parts), each);

@@ -158,6 +158,8 @@ Made einsum(Site& site) {
   std::string seen;
   std::size_t at = 0;
   for (std::size_t i = 0; i < site.inputs(); ++i) {
+    if (!site.has(i)) return site.wrong("its input {} is left out", i);
+    if (site.dtype(i) != site.dtype(0)) return site.wrong("its inputs have several types");
     const std::size_t end = std::min(subscripts.find_first_of(",-", at), subscripts.size());
     const std::string letters = subscripts.substr(at, end - at);
     if (letters.size() != site.shape(i).size() || letters.empty())

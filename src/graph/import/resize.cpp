@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <numeric>
 
 #include <fmt/ranges.h>
 
@@ -115,10 +116,10 @@ Made resized(Site& site, const std::vector<Axis>& axes, const Settings& settings
   std::string tables, stages, from = "X";
   Shape shape = site.shape(0);
   for (std::size_t d = 0; d < axes.size(); ++d) {
+    if (axes[d].out > 1 << 14)
+      return site.unsupported("it makes {} elements along an axis", axes[d].out);
     const Taps taps = taps_of(axes[d], settings);
     if (taps.whole || (axes[d].in == axes[d].out && axes[d].scale == 1)) continue;
-    if (taps.places.size() > 1 << 16)
-      return site.unsupported("it makes {} elements along an axis", axes[d].out);
     std::vector<std::string> index;
     for (std::size_t e = 0; e < axes.size(); ++e) index.push_back(fmt::format("i{}", e));
     index[d] = place(taps, axes[d], d, tables);
@@ -159,47 +160,73 @@ Result<Settings> settings_of(const Site& site) {
   return settings;
 }
 
-Made by_scales(Site& site, const std::vector<double>& scales, const Settings& settings) {
+// The scales are those of the dimensions that `given` names.
+Made by_scales(Site& site, const std::vector<double>& scales, const std::vector<std::size_t>& given,
+               const Settings& settings) {
+  if (scales.size() != given.size())
+    return site.wrong("it has {} scales for {} dimensions", scales.size(), given.size());
   std::vector<Axis> axes;
-  if (scales.size() != site.shape(0).size())
-    return site.wrong("it has {} scales for {} dimensions", scales.size(), site.shape(0).size());
-  for (std::size_t d = 0; d < scales.size(); ++d) {
-    const double out = std::floor(static_cast<double>(site.shape(0)[d]) * scales[d]);
-    if (!(out >= 1 && out <= 0x1p31)) return site.wrong("its scale {} is {}", d, scales[d]);
-    axes.push_back({site.shape(0)[d], static_cast<std::int64_t>(out), scales[d]});
+  for (const std::int64_t size : site.shape(0)) axes.push_back({size, size, 1});
+  for (std::size_t k = 0; k < given.size(); ++k) {
+    Axis& axis = axes[given[k]];
+    axis.scale = scales[k];
+    const double out = std::floor(static_cast<double>(axis.in) * axis.scale);
+    if (!(out >= 1 && out <= 0x1p31)) return site.wrong("its scale {} is {}", k, scales[k]);
+    axis.out = static_cast<std::int64_t>(out);
+  }
+  return resized(site, axes, settings);
+}
+
+// The same where the sizes are known: a scale times a size may round to less.
+Made by_sizes(Site& site, const std::vector<std::int64_t>& sizes, const std::vector<double>& scales,
+              const std::vector<std::size_t>& given, const Settings& settings) {
+  std::vector<Axis> axes;
+  for (const std::int64_t size : site.shape(0)) axes.push_back({size, size, 1});
+  for (std::size_t k = 0; k < given.size(); ++k) {
+    axes[given[k]].out = sizes[k];
+    axes[given[k]].scale = scales[k];
   }
   return resized(site, axes, settings);
 }
 
 Made resize(Site& site) {
   const Settings settings = LATHE_TRY(settings_of(site));
-  if (site.given("axes") || site.given("keep_aspect_ratio_policy"))
-    return site.unsupported("its attribute axes or keep_aspect_ratio_policy is given");
+  const std::string policy = LATHE_TRY(site.text("keep_aspect_ratio_policy", "stretch"));
+  if (policy != "stretch")
+    return site.unsupported("its attribute keep_aspect_ratio_policy is '{}'", policy);
+  const std::size_t rank = site.shape(0).size();
+  std::vector<std::int64_t> all(rank);
+  std::iota(all.begin(), all.end(), 0);
+  const auto given = LATHE_TRY(site.integers("axes", all));
+  std::vector<std::size_t> axes;
+  for (const std::int64_t axis : given) axes.push_back(LATHE_TRY(site.axis(axis, rank)));
   const std::size_t scales = site.version() < 11 ? 1 : 2;
   if (site.has(scales) && site.at(scales).elements() > 0)
-    return by_scales(site, LATHE_TRY(site.known(scales, "scales")), settings);
+    return by_scales(site, LATHE_TRY(site.known(scales, "scales")), axes, settings);
   if (!site.has(3)) return site.wrong("it has neither scales nor sizes");
   const auto sizes = LATHE_TRY(site.known_integers(3, "sizes"));
-  if (sizes.size() != site.shape(0).size())
-    return site.wrong("it has {} sizes for {} dimensions", sizes.size(), site.shape(0).size());
-  std::vector<Axis> axes;
-  for (std::size_t d = 0; d < sizes.size(); ++d) {
-    if (sizes[d] < 1 || sizes[d] > std::int64_t{1} << 31)
-      return site.wrong("its size {} is {}", d, sizes[d]);
-    axes.push_back({site.shape(0)[d], sizes[d],
-                    static_cast<double>(sizes[d]) / static_cast<double>(site.shape(0)[d])});
+  std::vector<double> as_scales;
+  for (std::size_t k = 0; k < sizes.size() && k < axes.size(); ++k) {
+    if (sizes[k] < 1 || sizes[k] > std::int64_t{1} << 31)
+      return site.wrong("its size {} is {}", k, sizes[k]);
+    as_scales.push_back(static_cast<double>(sizes[k]) /
+                        static_cast<double>(site.shape(0)[axes[k]]));
   }
-  return resized(site, axes, settings);
+  if (sizes.size() != axes.size())
+    return site.wrong("it has {} sizes for {} dimensions", sizes.size(), axes.size());
+  return by_sizes(site, sizes, as_scales, axes, settings);
 }
 
 Made upsample(Site& site) {
   Settings settings = LATHE_TRY(settings_of(site));
   settings.coordinates = "asymmetric";
   settings.rounding = "floor";
+  std::vector<std::size_t> axes(site.shape(0).size());
+  std::iota(axes.begin(), axes.end(), 0);
   const auto* given = site.attribute("scales");
-  if (given) return by_scales(site, given->reals, settings);
+  if (given) return by_scales(site, given->reals, axes, settings);
   if (!site.has(1)) return site.wrong("it has no scales");
-  return by_scales(site, LATHE_TRY(site.known(1, "scales")), settings);
+  return by_scales(site, LATHE_TRY(site.known(1, "scales")), axes, settings);
 }
 
 }  // namespace

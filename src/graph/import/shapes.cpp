@@ -9,6 +9,8 @@
 namespace lathe::graph {
 namespace {
 
+constexpr std::int64_t kMostMade = 1 << 22;  // elements of a constant that is made here
+
 Made seen_as(Site& site, Shape shape) {
   if (elements_of(shape) != site.at(0).elements())
     return site.wrong("its input is {}, and cannot be seen as [{}]",
@@ -27,6 +29,8 @@ Made dropout(Site& site) {
   }
   std::vector<int> ids{site.view(site.input(0), site.shape(0))};
   if (!site.wants(1)) return ids;
+  if (site.at(0).elements() > kMostMade)
+    return site.unsupported("its mask has {} elements", site.at(0).elements());
   const std::vector<double> mask(static_cast<std::size_t>(site.at(0).elements()), 1);
   ids.push_back(site.constant(Dtype::kBool, site.shape(0), mask));
   return ids;
@@ -138,8 +142,6 @@ Made size_of_input(Site& site) {
   return std::vector<int>{
       site.constant(Dtype::kI64, {}, std::vector{static_cast<double>(site.at(0).elements())})};
 }
-
-constexpr std::int64_t kMostMade = 1 << 24;  // elements of a constant that is made here
 
 Made constant_of_shape(Site& site) {
   const auto shape = LATHE_TRY(site.known_integers(0, "sizes"));

@@ -158,8 +158,9 @@ Made Site::compute(te::Workload expression, const std::vector<int>& inputs,
   for (std::size_t o = 0; o < writes.size(); ++o)
     ids.push_back(add(
         {"", expression.tensors[static_cast<std::size_t>(writes[o])].dtype, shapes[o], {}, {}}));
-  const std::string name = node_.name.empty() ? node_.outputs.front() : node_.name;
-  graph_.nodes.push_back({std::move(expression), inputs, ids, name, node_.op});
+  const auto made = std::ranges::find_if(node_.outputs, [](const auto& o) { return !o.empty(); });
+  graph_.nodes.push_back(
+      {std::move(expression), inputs, ids, node_.name.empty() ? *made : node_.name, node_.op});
   return ids;
 }
 

@@ -28,7 +28,7 @@ Status check_positive(const Site& site, const char* name, const std::vector<std:
     return site.wrong("its attribute '{}' has {} numbers, and needs {}", name, numbers.size(),
                       rank);
   for (const std::int64_t number : numbers)
-    if (number < least || number > std::int64_t{1} << 31)
+    if (number < least || number > std::int64_t{1} << 30)
       return site.wrong("its attribute '{}' has the number {}", name, number);
   return {};
 }
@@ -61,6 +61,9 @@ Result<Window> window_of(const Site& site, std::vector<std::int64_t> kernel) {
   if (site.shape(0).size() < 3 || site.shape(0).size() > 5)
     return site.unsupported("its input has {} dimensions, and 3 to 5 are known here",
                             site.shape(0).size());
+  for (const std::int64_t size : site.shape(0))
+    if (size > std::int64_t{1} << 30)
+      return site.unsupported("its input is {}", typed(site.dtype(0), site.shape(0)));
   Window window{site.shape(0).size() - 2};
   const std::vector<std::int64_t> ones(window.rank, 1);
   window.kernel = LATHE_TRY(site.integers("kernel_shape", std::move(kernel)));

@@ -22,6 +22,10 @@ std::string list_of(const Graph& graph, const std::vector<int>& ids) {
   return fmt::format("{}", fmt::join(texts, ", "));
 }
 
+std::string counted(std::size_t count, const char* what) {
+  return fmt::format("{} {}{}", count, what, count == 1 ? "" : "s");
+}
+
 std::string amount(double number, const char* unit) {
   for (const auto& [size, prefix] : {std::pair(1e9, "G"), std::pair(1e6, "M"), std::pair(1e3, "k")})
     if (number >= size) return fmt::format("{:.3g} {}{}", number / size, prefix, unit);
@@ -64,9 +68,9 @@ std::string summary(const Graph& graph) {
   for (const int id : graph.inputs) text += "  input   " + shown(graph, id) + "\n";
   for (const int id : graph.outputs) text += "  output  " + shown(graph, id) + "\n";
   const std::vector<Task> tasks = tasks_of(graph);
-  text += fmt::format("{} nodes, {} tasks; {} {} parameters ({}); {} a run; {} moved by nodes\n",
-                      graph.nodes.size(), tasks.size(), totals.parameters,
-                      totals.parameters == 1 ? "number of" : "numbers of",
+  text += fmt::format("{} and {}; {} in {}; {} a run; {} read and written by nodes\n",
+                      counted(graph.nodes.size(), "node"), counted(tasks.size(), "task"),
+                      counted(static_cast<std::size_t>(totals.parameters), "parameter"),
                       amount(static_cast<double>(totals.parameter_bytes), "B"),
                       amount(totals.flops, "FLOP"), amount(totals.bytes, "B"));
   return text;

@@ -1,0 +1,1 @@
+/work/main/python/lathe/torch/_anchors.py

@@ -1,0 +1,61 @@
+// lathe show MODEL: what it prints, and what it says of wrong words and files.
+#include <fstream>
+
+#include "support/onnx_writer.h"
+#include "unit/cli/in_process.h"
+
+namespace lathe::cli {
+namespace {
+
+class Models : public Usage {
+ protected:
+  // relu(relu(x)) with `op` behind it.
+  std::string model(const std::string& op) {
+    const std::string path = folder_.at("model.onnx");
+    std::ofstream(path, std::ios::binary)
+        << test::model({{test::node("Relu", {"x"}, {"a"}), test::node("Relu", {"a"}, {"b"}),
+                         test::node(op, {"b"}, {"y"})},
+                        {},
+                        {test::value_info("x", {"batch", "5"})},
+                        {test::value_info("y", {"batch", "5"})}});
+    return path;
+  }
+};
+
+TEST_F(Models, AreShownWithTheirTasks) {
+  const std::string path = model("Sigmoid");
+  for (const std::string batch : {"1", "3", "7"}) {
+    const std::string shape = "batch=" + batch;
+    const std::string text = lathe({"show", path.c_str(), "--shape", shape.c_str()}).out;
+    EXPECT_TRUE(has(text, "input   x: f32[" + batch + ",5]")) << text;
+    EXPECT_TRUE(has(text, "3 nodes and 2 tasks")) << text;
+    EXPECT_TRUE(has(text, "b: f32[" + batch + ",5] = Relu(a: f32[" + batch + ",5])")) << text;
+    const std::string tasks =
+        lathe({"show", path.c_str(), "--shape", shape.c_str(), "--what", "tasks"}).out;
+    EXPECT_TRUE(has(text, tasks.substr(tasks.find("count")))) << tasks;
+    const std::string nodes =
+        lathe({"show", path.c_str(), "--shape", shape.c_str(), "--what", "text"}).out;
+    EXPECT_TRUE(has(nodes, "X: f32[" + batch + ",5]")) << nodes;
+  }
+}
+
+TEST_F(Models, WrongWordsAndFilesAreAnswered) {
+  const std::string path = model("Sigmoid");
+  refused({"show", path.c_str()}, kWrongUsage, "--shape batch=1");
+  refused({"show", path.c_str(), "--shape", "batch=0"}, kWrongUsage, "is no size");
+  refused({"show", path.c_str(), "--shape", "batch=1", "--what", "space"}, kWrongUsage,
+          "of a model there are graph, tasks and text");
+  refused({"show", path.c_str(), "--shape", "batch=1", "--dtype", "f16"}, kWrongUsage,
+          "a model takes --shape and --what alone");
+  refused({"show", "none.onnx"}, kFailed, "none.onnx");
+  refused({"tune", path.c_str()}, kFailed, "which only `lathe show` reads so far");
+  const std::string unknown = model("Frobnicate");
+  const Outcome listed = lathe({"show", unknown.c_str(), "--shape", "batch=1"});
+  EXPECT_EQ(listed.code, kFailed);
+  EXPECT_TRUE(listed.error.starts_with("lathe: ")) << listed.error;
+  EXPECT_TRUE(has(listed.error, "1 x Frobnicate (opset 17): there is no such operator here"))
+      << listed.error;
+}
+
+}  // namespace
+}  // namespace lathe::cli
