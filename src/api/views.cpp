@@ -161,9 +161,13 @@ bool is_listing(const std::string& name) {
 Result<std::string> show_listing(const ViewRequest& request) {
   const codegen::Backend& backend = *LATHE_TRY(driver::backend_for(request.target, backends()));
   const codegen::Listing* listing = listing_of(backend, request.what);
-  if (listing == nullptr)
-    return fail_at("--what", ErrorKind::kUnsupported, "the code for {} cannot be shown as {}",
-                   request.target.text(), request.what);
+  if (listing == nullptr) {
+    std::vector<std::string> names;
+    for (const codegen::Listing& known : backend.listings) names.emplace_back(known.name);
+    return fail_at("--what", ErrorKind::kInvalidArgument,
+                   "the code for {} cannot be shown as {}, but as {}", request.target.text(),
+                   request.what, fmt::join(names, " and "));
+  }
   return listing->text(LATHE_TRY(flat_program(request)), request.target);
 }
 

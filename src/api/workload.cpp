@@ -78,6 +78,35 @@ Result<te::Declarations> declarations_of(const WorkloadRequest& request) {
   return declarations;
 }
 
+// Each is NAME=LOW..HIGH, as the text of an expression has it.
+Result<std::pair<std::string, std::string>> range_text(const std::string& text) {
+  const auto equals = text.find('=');
+  if (equals == std::string::npos)
+    return fail_at("--range", ErrorKind::kInvalidArgument,
+                   "\"{}\" is no range of an input; write NAME=LOW..HIGH, as X=0..1", text);
+  return std::pair(text.substr(0, equals), text.substr(equals + 1));
+}
+
+Status take_ranges(const WorkloadRequest& request, te::Declarations& declarations) {
+  for (const std::string& text : request.ranges) {
+    const auto [name, value] = LATHE_TRY(range_text(text));
+    auto range = te::parse_range(value, Dtype::kF64);
+    if (!range)
+      return fail_at("--range", ErrorKind::kInvalidArgument, "{}: {}", text, range.error().message);
+    declarations.ranges[name] = *range;
+  }
+  return {};
+}
+
+// Refuses a second range of one input.
+Status check_range_names(const std::vector<std::string>& ranges) {
+  std::set<std::string> given;
+  for (const std::string& text : ranges)
+    if (const auto name = LATHE_TRY(range_text(text)).first; !given.insert(name).second)
+      return fail_at("--range", ErrorKind::kInvalidArgument, "{} has two ranges; give one", name);
+  return {};
+}
+
 Status refuse_operator_flags(const WorkloadRequest& request) {
   if (request.flags.empty()) return {};
   return fail_at("--" + request.flags.begin()->first, ErrorKind::kInvalidArgument,
@@ -128,7 +157,9 @@ Result<MadeWorkload> from_operator_flags(const WorkloadRequest& request) {
 
 Result<MadeWorkload> from_expression(const WorkloadRequest& request) {
   LATHE_TRY_STATUS(refuse_operator_flags(request));
-  auto workload = te::parse_workload(request.text, LATHE_TRY(declarations_of(request)));
+  te::Declarations declarations = LATHE_TRY(declarations_of(request));
+  LATHE_TRY_STATUS(take_ranges(request, declarations));
+  auto workload = te::parse_workload(request.text, declarations);
   if (!workload) {
     Error error = workload.error();
     error.place = error.place.empty() ? "the expression" : "the expression, " + error.place;
@@ -193,19 +224,12 @@ Status mark_constants(te::Workload& workload, const std::vector<std::string>& na
   return {};
 }
 
-// Each is NAME=LOW..HIGH, as the text of an expression has it.
+// The ranges of an operator's inputs; an expression has taken its own, which its indices need.
 Status set_ranges(te::Workload& workload, const std::vector<std::string>& ranges) {
-  std::set<std::string> given;
   for (const std::string& text : ranges) {
-    const auto equals = text.find('=');
-    if (equals == std::string::npos)
-      return fail_at("--range", ErrorKind::kInvalidArgument,
-                     "\"{}\" is no range of an input; write NAME=LOW..HIGH, as X=0..1", text);
-    te::Tensor& tensor = *LATHE_TRY(input_named(workload, text.substr(0, equals), "--range"));
-    if (!given.insert(tensor.name).second)
-      return fail_at("--range", ErrorKind::kInvalidArgument, "{} has two ranges; give one",
-                     tensor.name);
-    auto range = te::parse_range(text.substr(equals + 1), tensor.dtype);
+    const auto [name, value] = LATHE_TRY(range_text(text));
+    te::Tensor& tensor = *LATHE_TRY(input_named(workload, name, "--range"));
+    auto range = te::parse_range(value, tensor.dtype);
     if (range) tensor.range = *range;
     const Status right = range ? te::check_range(tensor) : Status(std::unexpected(range.error()));
     if (!right)
@@ -245,6 +269,7 @@ Result<MadeWorkload> make_workload(const WorkloadRequest& request) {
   if (!request.numerics.empty() && !asked.numerics)
     return fail_at("--numerics", ErrorKind::kInvalidArgument,
                    "\"{}\" is no level of numerics; name {}", request.numerics, te::kNumerics);
+  LATHE_TRY_STATUS(check_range_names(request.ranges));
   MadeWorkload workload = LATHE_TRY(by_form(request));
   LATHE_TRY_STATUS(mark_constants(workload.definition, request.constants));
   LATHE_TRY_STATUS(set_ranges(workload.definition, request.ranges));

@@ -14,7 +14,7 @@ std::string text_of(const Workload& workload, const ir::Expr& e,
   std::vector<std::string> tensors, names;
   for (const Tensor& tensor : workload.tensors) tensors.push_back(tensor.name);
   for (const Iterator& iter : iters) names.push_back(iter.name);
-  return ir::print(e, {tensors, names});
+  return ir::print_index(e, {tensors, names});
 }
 
 // The first input that the index depends on without a range for its elements; empty: none.

@@ -21,8 +21,8 @@ Result<InputRange> range_as(const InputRange& range, Dtype dtype) {
   for (const auto& [end, from] : {std::pair(&out.low, range.low), {&out.high, range.high}}) {
     const auto rounded = number_as(from, dtype);
     if (!rounded)
-      return fail(ErrorKind::kInvalidArgument, "{} is no number of {}, so no end of its range",
-                  from, name_of(dtype));
+      return fail(ErrorKind::kInvalidArgument,
+                  "{0} is no number of {1}, so no range of {1} ends there", from, name_of(dtype));
     *end = *rounded;
   }
   return out;
@@ -67,6 +67,14 @@ class WorkloadBuilder {
     return std::ranges::find(given_.constants, name) != given_.constants.end();
   }
 
+  // The range that is given for an input outside the expression.
+  Status take_range(Tensor& input) const {
+    const auto given = given_.ranges.find(input.name);
+    if (given == given_.ranges.end()) return {};
+    input.range = LATHE_TRY(range_as(given->second, input.dtype));
+    return check_range(input);
+  }
+
   // A declaration in the text becomes a tensor at once, so tensors have the order of the
   // declarations.
   Status declare(const DeclarationSyntax& d) {
@@ -93,6 +101,7 @@ class WorkloadBuilder {
     tensor.constant = d.constant || (is_constant(d.name) && !is_written && !d.literal);
     tensor.border_shape = d.border_shape;
     if (d.range) tensor.range = LATHE_TRY(at(d.place, range_as(*d.range, d.dtype)));
+    if (!is_written && !d.literal) LATHE_TRY_STATUS(at(d.place, take_range(tensor)));
     LATHE_TRY_STATUS(at(d.place, check_range(tensor)));
     LATHE_TRY_STATUS(at(d.place, check_border_shape(tensor)));
     if (is_written) tensor.role = TensorRole::kIntermediate;
@@ -142,6 +151,11 @@ class WorkloadBuilder {
         return fail(ErrorKind::kInvalidArgument,
                     "{} is declared constant, but is no input of the expression (inputs: {})", name,
                     known_names(inputs, name));
+    for (const auto& [name, range] : given_.ranges)
+      if (!read_.contains(name) || written_.contains(name))
+        return fail(ErrorKind::kInvalidArgument,
+                    "a range is given for {}, which is no input of the expression (inputs: {})",
+                    name, known_names(inputs, name));
     return {};
   }
 
@@ -239,6 +253,7 @@ class WorkloadBuilder {
       shapes_[read.tensor] = LATHE_TRY(shape_read(scope, read, place));
     tensor.shape = shapes_[read.tensor];
     LATHE_TRY_STATUS(at(place, check_shape(tensor.name, tensor.shape)));
+    LATHE_TRY_STATUS(at(place, take_range(tensor)));
     workload_.tensors.push_back(std::move(tensor));
     return {};
   }

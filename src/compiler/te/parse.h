@@ -61,6 +61,8 @@ struct Declarations {
   std::map<std::string, Dtype, std::less<>> dtypes;  // default f32
   std::vector<std::string> constants;
   std::optional<Dtype> dtype = std::nullopt;  // of the inputs whose type nothing else tells
+  // Of inputs, in place of what the text says; ends are rounded to the type.
+  std::map<std::string, InputRange, std::less<>> ranges = {};
 };
 
 // The error's place is "line L, column C"; its message tells what was expected or is wrong there.

@@ -2,6 +2,7 @@
 #include <charconv>
 #include <cmath>
 
+#include "compiler/ir/expr/print.h"
 #include "compiler/te/parse.h"
 #include "compiler/te/types.h"
 #include "compiler/te/validate.h"
@@ -77,7 +78,8 @@ struct Text {
 
 class ExprPrinter {
  public:
-  ExprPrinter(const Workload& workload, const Stage& stage) : workload_(workload), stage_(stage) {}
+  ExprPrinter(const Workload& workload, const Stage& stage, bool in_index = false)
+      : workload_(workload), stage_(stage), in_index_(in_index) {}
 
   // `expected` is the type that the parser will give to numbers here.
   std::string at_least(Level level, const Expr& e, std::optional<Dtype> expected) const {
@@ -87,6 +89,7 @@ class ExprPrinter {
 
  private:
   Text print(const Expr& e, std::optional<Dtype> expected) const {
+    if (in_index_ && ir::is_implied_in_index(e)) return print(std::get<ir::Cast>(e->value).x, {});
     return std::visit([&](const auto& node) { return visit(node, e->dtype, expected); }, e->value);
   }
 
@@ -106,9 +109,10 @@ class ExprPrinter {
   }
   Text visit(const ir::Lookup& n, Dtype dtype, std::optional<Dtype>) const {
     std::vector<std::string> index;
+    const ExprPrinter inside(workload_, stage_, true);
     for (const Expr& i : n.index) {
       const ir::AffineAndRest parts = ir::affine_and_rest(i);
-      index.push_back(parts.rest ? at_least(kOr, i, Dtype::kI64)
+      index.push_back(parts.rest ? inside.at_least(kOr, i, Dtype::kI64)
                                  : index_text(parts.affine, stage_.iters));
     }
     return access(n.tensor, index, n.pad, dtype);
@@ -149,7 +153,8 @@ class ExprPrinter {
             kPrimary};
   }
   Text visit(const ir::Cast& n, Dtype dtype, std::optional<Dtype>) const {
-    return {call(name_of(dtype), {at_least(kOr, n.x, {})}), kPrimary};
+    return {call(name_of(dtype), {ExprPrinter(workload_, stage_).at_least(kOr, n.x, {})}),
+            kPrimary};
   }
   Text visit(const ir::InRange& n, Dtype, std::optional<Dtype>) const {
     std::vector<std::string> rows;
@@ -173,6 +178,7 @@ class ExprPrinter {
 
   const Workload& workload_;
   const Stage& stage_;
+  bool in_index_;  // of a Lookup, whose integers of every type are i64
 };
 
 std::string iters_text(const Stage& stage, IterKind kind) {

@@ -3,57 +3,15 @@
 // likes best, and random ones.
 #include <gtest/gtest.h>
 
-#include "compiler/lower/lower.h"
 #include "compiler/te/parse.h"
-#include "oracle/te_eval.h"
 #include "support/random_workload.h"
 #include "tuner/space/space.h"
 #include "unit/codegen/harness.h"
+#include "unit/space/built_program.h"
 #include "unit/space/check_space.h"
 
 namespace lathe::space {
 namespace {
-
-// The outputs of the program with this configuration.
-Result<std::vector<interp::Bytes>> run(const Space& space, const Config& config,
-                                       const Target& target,
-                                       const std::vector<interp::Tensor>& inputs,
-                                       flat::Program& flat) {
-  std::vector<std::int64_t> values;
-  space.knob_values(config, values);
-  flat = LATHE_TRY(lower::lower(ir::SizedNest(space.sketch(config).nest, values), target));
-  const auto module = LATHE_TRY(testing::compile(flat, target));
-  std::vector<interp::Bytes> stored;
-  for (std::size_t i = 0; i < inputs.size(); ++i)
-    stored.push_back(interp::to_storage(flat.inputs[i], inputs[i].values));
-  return testing::run_module(*module, flat, stored);
-}
-
-class Candidate {
- public:
-  Candidate(const te::Workload& workload, Rng& rng)
-      : inputs_(interp::random_inputs(workload, rng)) {
-    const auto evaluated = interp::evaluate(workload, inputs_);
-    if (!evaluated) throw std::runtime_error(evaluated.error().text());
-    want_ = *evaluated;
-  }
-
-  // Empty if it was built and computes the program.
-  std::string what_is_wrong(const Space& space, const Config& config, const Target& target) const {
-    flat::Program flat;
-    const auto got = run(space, config, target, inputs_, flat);
-    if (!got) return got.error().text();
-    for (std::size_t o = 0; o < want_.size(); ++o) {
-      const std::string wrong =
-          interp::compare(want_[o], interp::from_storage(flat.outputs[o], (*got)[o]), 64);
-      if (!wrong.empty()) return flat.outputs[o].name + ": " + wrong;
-    }
-    return "";
-  }
-
- private:
-  std::vector<interp::Tensor> inputs_, want_;
-};
 
 void check(std::uint64_t seed, int configurations) {
   Rng rng(seed);
@@ -100,7 +58,7 @@ void check_long_sum(const std::string& text, double each, double terms) {
   for (int i = 0; i < 3; ++i) {
     const Config config = i == 0 ? (*space)->default_config() : (*space)->random(rng);
     flat::Program flat;
-    const auto got = run(**space, config, target, inputs, flat);
+    const auto got = run_built(**space, config, target, inputs, flat);
     ASSERT_TRUE(got) << got.error().text();
     for (const double element : interp::from_storage(flat.outputs[0], (*got)[0]))
       ASSERT_NEAR(element / sum, 1, 1e-6) << (*space)->describe(config);

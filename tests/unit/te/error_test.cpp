@@ -215,7 +215,7 @@ const Case kSyntax[] = {
     {"A: f32[4]; C[i:4] = A[exp(i)]", "line 1, column 23", {"exp needs a floating-point"}},
     {"A: f32[4]; I: i32[4]; C[i] = A[I[i]]",
      "line 1, column 30",
-     {"i64(I[i])", "from -2147483648 to 2147483647", "declare I with `in LOW..HIGH`"}},
+     {"A[4], I[i], may", "from -2147483648 to 2147483647", "declare I with `in LOW..HIGH`"}},
     {"A: f32[4]; I: i32[4] in 0..4; C[i] = A[I[i]]",
      "line 1, column 38",
      {"from 0 to 4, and only 0 to 3"}},

@@ -104,6 +104,36 @@ TEST(Parse, ScansReadTheirOwnTensor) {
   EXPECT_EQ(type("X: f16[7]; output Y: f64[7]; Y[t] = Y[t-1 else 0] + f64(X[t])"), Dtype::kF64);
 }
 
+TEST(Parse, WhatAnIndexReadsIsPrintedAsItIsWritten) {
+  const auto p = parse_workload(
+      "T: f32[9,3]; I: i8[4]; J: u32[9]; Y[n,j] = T[min(max(I[n] + i16(I[n]), 0), 8),j] + "
+      "T[J[I[n] else 0] % 9,j] + T[select(i32(I[n]) < 2, I[n], 1),j else 0]");
+  ASSERT_TRUE(p) << p.error().text();
+  const std::string text = print_workload(*p);
+  EXPECT_EQ(text.find("i64"), std::string::npos) << text;
+  const auto again = parse_workload(text);
+  ASSERT_TRUE(again) << again.error().text();
+  EXPECT_TRUE(equal(*again, *p)) << text;
+}
+
+TEST(Parse, RangesGivenOutsideCountForIndicesToo) {
+  const std::string text = "T: f32[9,3]; Y[n,j] = T[I[n],j]";
+  Declarations given;
+  given.shapes["I"] = {4};
+  given.dtypes["I"] = Dtype::kI32;
+  EXPECT_FALSE(parse_workload(text, given));
+  given.ranges["I"] = {0, 8};
+  const auto p = parse_workload(text, given);
+  ASSERT_TRUE(p) << p.error().text();
+  EXPECT_EQ(p->tensors[static_cast<std::size_t>(p->find("I"))].range, (InputRange{0, 8}));
+  given.ranges["I"] = {0, 9};
+  EXPECT_FALSE(parse_workload(text, given));
+  EXPECT_TRUE(parse_workload("I: i32[4] in 0..9; T: f32[9,3]; Y[n,j] = T[I[n],j]",
+                             {.ranges = {{"I", {0, 8}}}}));
+  EXPECT_FALSE(parse_workload("A: f32[4]; Y[i] = A[i]", {.ranges = {{"B", {0, 8}}}}));
+  EXPECT_FALSE(parse_workload("A: i8[4]; Y[i] = A[i]", {.ranges = {{"A", {0, 800}}}}));
+}
+
 TEST(Parse, ATypeForAllIsThatOfWhatNothingElseTypes) {
   const auto types = [](const Workload& p) {
     std::string out;

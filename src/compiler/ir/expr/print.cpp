@@ -43,7 +43,8 @@ std::string number(double value) {
 
 class Printer {
  public:
-  explicit Printer(const ExprNames& names) : names_(names) {}
+  explicit Printer(const ExprNames& names, bool in_index = false)
+      : names_(names), in_index_(in_index) {}
 
   // The text of `e`, in parentheses where it binds more loosely than `least`.
   std::string text(const Expr& e, int least) const {
@@ -61,9 +62,7 @@ class Printer {
         return fmt::format("select({}, {}, {})", printer.text(n.condition, 0),
                            printer.text(n.then, 0), printer.text(n.otherwise, 0));
       }
-      std::string operator()(const Cast& n) const {
-        return fmt::format("{}({})", name_of(e->dtype), printer.text(n.x, 0));
-      }
+      std::string operator()(const Cast& n) const { return printer.cast(e, n, least); }
       std::string operator()(const InRange& n) const { return printer.in_range(n); }
     };
     return std::visit(Visitor{*this, e, least}, e->value);
@@ -82,9 +81,17 @@ class Printer {
 
   std::string lookup(const Lookup& n) const {
     std::string out = names_.tensors[static_cast<std::size_t>(n.tensor)] + "[";
-    for (std::size_t d = 0; d < n.index.size(); ++d) out += (d ? ", " : "") + text(n.index[d], 0);
+    const Printer inside(names_, true);
+    for (std::size_t d = 0; d < n.index.size(); ++d)
+      out += (d ? ", " : "") + inside.text(n.index[d], 0);
     if (n.pad) out += " else " + number(*n.pad);
     return out + "]";
+  }
+
+  // What is read or cast is an i64 in an index by itself; inside of a cast it is not.
+  std::string cast(const Expr& e, const Cast& n, int least) const {
+    if (in_index_ && is_implied_in_index(e)) return text(n.x, least);
+    return fmt::format("{}({})", name_of(e->dtype), Printer(names_).text(n.x, 0));
   }
 
   std::string unary(const Unary& n) const {
@@ -110,6 +117,7 @@ class Printer {
   }
 
   const ExprNames& names_;
+  bool in_index_;  // of a Lookup, whose integers of every type are i64
 };
 
 }  // namespace
@@ -131,5 +139,19 @@ std::string print(const Affine& affine, std::span<const std::string> iters) {
 }
 
 std::string print(const Expr& e, const ExprNames& names) { return Printer(names).text(e, 0); }
+
+bool is_implied_in_index(const Expr& e) {
+  const auto* cast = std::get_if<Cast>(&e->value);
+  if (cast == nullptr || e->dtype != Dtype::kI64) return false;
+  const Dtype from = cast->x->dtype;
+  if (from == Dtype::kI64 || from == Dtype::kBool || is_float(from)) return false;
+  return std::holds_alternative<Read>(cast->x->value) ||
+         std::holds_alternative<Lookup>(cast->x->value) ||
+         std::holds_alternative<Cast>(cast->x->value);
+}
+
+std::string print_index(const Expr& e, const ExprNames& names) {
+  return Printer(names, true).text(e, 0);
+}
 
 }  // namespace lathe::ir

@@ -16,5 +16,10 @@ struct ExprNames {
 
 std::string print(const Affine& affine, std::span<const std::string> iters);  // "2*y + r - 1"
 std::string print(const Expr& e, const ExprNames& names);
+// True of a cast to i64 that an index of a Lookup has where none is written: of what is read or
+// cast to an integer type.
+bool is_implied_in_index(const Expr& e);
+// An index of a Lookup: what it reads is an i64 there without a cast.
+std::string print_index(const Expr& e, const ExprNames& names);
 
 }  // namespace lathe::ir
