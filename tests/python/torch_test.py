@@ -190,6 +190,30 @@ class Backend(Case):
             with self.subTest(function):
                 self.agrees(Follows(function), torch.rand(6, 5) - 0.5, calls=1)
 
+    def test_pools_and_softmax(self) -> None:
+        class Rows(nn.Module):
+            def forward(self, x):
+                return torch.softmax(x, -1) * 2
+
+        for layer, shape in [
+            (nn.Sequential(nn.MaxPool2d(3, 2, 1), nn.SiLU()), (1, 3, 9, 10)),
+            (nn.MaxPool2d(2, ceil_mode=True, dilation=2), (2, 3, 9, 10)),
+            (nn.MaxPool3d(2), (1, 2, 4, 5, 6)),
+            (nn.AvgPool2d(3, 2, 1, count_include_pad=False), (1, 3, 9, 10)),
+            (nn.AvgPool2d((3, 2), ceil_mode=True), (1, 3, 10, 11)),
+            (nn.AvgPool3d(2, padding=1), (1, 2, 4, 5, 6)),
+            (Rows(), (5, 13)),
+        ]:
+            with self.subTest(layer):
+                self.agrees(layer, torch.rand(*shape) - 0.5, calls=1)
+
+        def places(x):
+            return nn.functional.max_pool2d(x, 2, return_indices=True)
+
+        x = torch.rand(1, 2, 6, 6)
+        for got, want in zip(compiled(places)(x), places(x)):
+            self.assertTrue(torch.equal(got, want))
+
     def test_numbers_that_are_none(self) -> None:
         x = torch.tensor([[float("nan"), 0.0, float("inf"), -1.0]])
         with torch.no_grad():
