@@ -372,9 +372,9 @@ def _einsum(
                 f"subscripts are given as {type(subscripts).__name__}; give a text, as in "
                 "einsum('ij,jk->ik', a, b), or an array and a list of numbers"
             )
-        text, arrays = from_lists((subscripts, *operands))
+        text, given = from_lists((subscripts, *operands))
         told = {"out": out, "threads": threads, "numerics": numerics}
-        return einsum(text, *arrays, **{name: x for name, x in told.items() if x is not None})
+        return einsum(text, *given, **{name: x for name, x in told.items() if x is not None})
     if out is not None and not hasattr(out, "shape"):
         raise invalid(f"out is given as {type(out).__name__}; give an array")
     if not operands:

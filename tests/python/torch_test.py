@@ -158,9 +158,75 @@ class Backend(Case):
             (nn.Conv1d(5, 7, 3, stride=2, padding=1), (2, 5, 13)),
             (nn.Conv3d(2, 3, 3, padding=1), (1, 2, 5, 6, 7)),
             (nn.ConvTranspose2d(4, 3, 4, stride=2, padding=1), (1, 4, 5, 7)),
+            (nn.ConvTranspose2d(4, 6, 3, stride=2, padding=1, output_padding=1, groups=2),
+             (1, 4, 5, 7)),
+            (nn.ConvTranspose2d(4, 3, 3, stride=2, padding=2, output_padding=1, dilation=2),
+             (1, 4, 5, 7)),
+            (nn.ConvTranspose1d(4, 3, 3, stride=3, padding=1), (2, 4, 7)),  # of several stages
+            (nn.ConvTranspose3d(4, 2, 3, stride=2, padding=1, output_padding=1), (1, 4, 3, 4, 5)),
         ]:
             with self.subTest(layer):
                 self.agrees(nn.Sequential(layer, nn.SiLU()), torch.rand(*shape), calls=1)
+
+    def test_functions_of_elements(self) -> None:
+        class Follows(nn.Module):
+            def __init__(self, function) -> None:
+                super().__init__()
+                self.layer, self.function = nn.Linear(5, 7), function
+
+            def forward(self, x):
+                return self.function(self.layer(x))
+
+        for function in (
+            lambda y: torch.sin(y) + torch.cos(y) * torch.tan(y),
+            lambda y: torch.log1p(y.abs()) - torch.expm1(y) + torch.log(y.abs() + 1),
+            lambda y: torch.sign(y) * torch.round(3 * y) + torch.floor(y) - torch.ceil(2 * y),
+            lambda y: torch.where(y > 0.1, y, y * y),
+            lambda y: torch.where((y <= 0.3) & (y != 0), y, torch.zeros_like(y)),
+            lambda y: torch.where(torch.isnan(torch.sqrt(y)), 2.0, y),
+            lambda y: torch.where(torch.isinf(y / 0.0), y, 1.0),
+            nn.functional.softplus, nn.functional.elu, nn.functional.mish, nn.functional.leaky_relu,
+        ):  # fmt: skip
+            with self.subTest(function):
+                self.agrees(Follows(function), torch.rand(6, 5) - 0.5, calls=1)
+
+    def test_pools_and_softmax(self) -> None:
+        class Rows(nn.Module):
+            def forward(self, x):
+                return torch.softmax(x, -1) * 2
+
+        for layer, shape in [
+            (nn.Sequential(nn.MaxPool2d(3, 2, 1), nn.SiLU()), (1, 3, 9, 10)),
+            (nn.MaxPool2d(2, ceil_mode=True, dilation=2), (2, 3, 9, 10)),
+            (nn.MaxPool3d(2), (1, 2, 4, 5, 6)),
+            (nn.AvgPool2d(3, 2, 1, count_include_pad=False), (1, 3, 9, 10)),
+            (nn.AvgPool2d((3, 2), ceil_mode=True), (1, 3, 10, 11)),
+            (nn.AvgPool3d(2, padding=1), (1, 2, 4, 5, 6)),
+            (Rows(), (5, 13)),
+        ]:
+            with self.subTest(layer):
+                self.agrees(layer, torch.rand(*shape) - 0.5, calls=1)
+
+        def places(x):
+            return nn.functional.max_pool2d(x, 2, return_indices=True)
+
+        x = torch.rand(1, 2, 6, 6)
+        for got, want in zip(compiled(places)(x), places(x)):
+            self.assertTrue(torch.equal(got, want))
+
+    def test_numbers_that_are_none(self) -> None:
+        x = torch.tensor([[float("nan"), 0.0, float("inf"), -1.0]])
+        with torch.no_grad():
+            for function in (torch.sign, lambda y: torch.where(torch.isnan(y), 3.0, y)):
+                layer = nn.Conv1d(1, 1, 1, bias=False)
+                layer.weight.fill_(1)
+                model = nn.Sequential(layer).eval()
+
+                @torch.compile(backend=lathe.torch.backend, options=ALWAYS)
+                def fast(given):
+                    return function(model(given))  # noqa: B023
+
+                self.assertTrue(torch.equal(fast(x[None]), function(model(x[None]))))
 
     def test_products(self) -> None:
         self.agrees(nn.Sequential(nn.Linear(13, 7), nn.GELU()), torch.rand(5, 13), calls=1)
@@ -267,8 +333,6 @@ class Backend(Case):
             self.assertEqual(x.max().item(), 1)
 
     def test_what_has_no_expression_is_inductors(self) -> None:
-        self.agrees(nn.ConvTranspose3d(2, 3, 3, stride=2), torch.rand(1, 2, 4, 4, 4))
-
         class Huge(nn.Module):
             def forward(self, x, w):
                 y = (x @ w) * 1e-300

@@ -10,8 +10,9 @@ import torch  # type: ignore[import-not-found, unused-ignore]
 from .. import _native
 from .._errors import Error
 from . import _text
+from ._anchors import anchored, is_plain, value_of
 from ._constants import Constants
-from ._text import Anchor, Unsupported
+from ._text import Unsupported
 
 aten = torch.ops.aten
 Node = Any
@@ -69,11 +70,7 @@ _BOOLEAN = {
 }  # fmt: skip
 _LOGIC = (aten.logical_not.default, aten.logical_and.default, aten.logical_or.default)
 _PATTERNS = {**_UNARY, **_BINARY, **_SELECT, **_BOOLEAN}
-_ANCHORS = (
-    aten.convolution.default, aten.mm.default, aten.bmm.default, aten.addmm.default,
-)  # fmt: skip
 _LONGEST = 4000  # characters of an expression
-_TURNS = (aten.t.default, aten.permute.default, aten.transpose.int)
 
 
 class Group:
@@ -85,68 +82,16 @@ class Group:
         self.constants, self.workload = constants, workload
 
 
-def _value(node: Any) -> Any:
-    return node.meta.get("val") if isinstance(node, torch.fx.Node) else None
-
-
-def _is_plain(node: Any) -> bool:
-    """A tensor of f32 on the processor whose every size is known."""
-    value = _value(node)
-    return (
-        isinstance(value, torch.Tensor)
-        and value.device.type == "cpu"
-        and value.dtype == torch.float32
-        and all(isinstance(size, int) and size > 0 for size in value.shape)
-    )
-
-
-def _turned(node: Node) -> tuple[Node, bool]:
-    """Through a transposition of the last two dimensions to what is transposed."""
-    if node.target not in _TURNS or not _is_plain(node.args[0]):
-        return node, False
-    rank = len(_value(node).shape)
-    order = list(range(rank))
-    if node.target is aten.permute.default:
-        order = [d % rank for d in node.args[1]]
-    elif node.target is aten.t.default:
-        order = [1, 0]
-    else:
-        first, second = node.args[1] % rank, node.args[2] % rank
-        order[first], order[second] = order[second], order[first]
-    wanted = [*range(rank - 2), rank - 1, rank - 2]
-    return (node.args[0], True) if order == wanted else (node, False)
-
-
-def _is_anchor(node: Node) -> bool:
-    if node.target not in _ANCHORS or not _is_plain(node):
-        return False
-    return not node.kwargs and all(map(_is_plain, node.all_input_nodes))
-
-
-def _anchor(node: Node, level: str | None) -> tuple[Anchor, Node | None]:
-    """The stage of a node, and the bias that it adds."""
-    args = list(node.args)
-    if node.target is aten.convolution.default:
-        x, w, bias, *how = args
-        return _text.convolution(x, w, how, level), bias
-    if node.target is aten.mm.default:
-        return _text.product(_turned(args[0]), _turned(args[1]), False, level), None
-    if node.target is aten.bmm.default:
-        return _text.product(_turned(args[0]), _turned(args[1]), True, level), None
-    return _text.product(_turned(args[1]), _turned(args[2]), False, level), args[0]
-
-
 class _Epilogue:
     """The expression of what is done to the anchor's result."""
 
-    def __init__(self, start: Node, bias: Node | None) -> None:
-        self.shape = tuple(_value(start).shape)
+    def __init__(self, start: Node, bias: Node | None, by_channel: bool) -> None:
+        self.shape = tuple(value_of(start).shape)
         self.others: list[Node] = []
         self._bools: set[Node] = set()
         text = self.plain = f"S[{','.join(self._places())}]"
         if bias is not None:
-            channel = 1 if start.target is aten.convolution.default else None
-            text = f"({text} + {self._read(bias, channel)})"
+            text = f"({text} + {self._read(bias, 1 if by_channel else None)})"
         self.texts = {start: text}
 
     def _places(self) -> list[str]:
@@ -154,9 +99,9 @@ class _Epilogue:
 
     def _read(self, node: Node, dimension: int | None = None) -> str:
         """An element of another tensor, broadcast; or along one dimension."""
-        if not _is_plain(node):
+        if not is_plain(node):
             raise Unsupported("an operand of another type")
-        shape = tuple(_value(node).shape)
+        shape = tuple(value_of(node).shape)
         if not shape:
             raise Unsupported("an operand without dimensions")
         places = self._places()
@@ -178,7 +123,7 @@ class _Epilogue:
             if given != given or given in (float("inf"), float("-inf")):
                 raise Unsupported("a number that is not finite")
             return f"({given!r})"
-        if given.target is aten.full.default and not _value(given).shape and not wants_bool:
+        if given.target is aten.full.default and not value_of(given).shape and not wants_bool:
             return self._operand(given.args[1])
         if (given in self._bools) != wants_bool:
             raise Unsupported("an operand of another type")
@@ -187,7 +132,7 @@ class _Epilogue:
     def add(self, node: Node) -> None:
         """Takes a node whose value is of the anchor's shape; Unsupported if there is no text."""
         is_bool = node.target in _BOOLEAN
-        if not (_is_plain(node) or is_bool) or tuple(_value(node).shape) != self.shape:
+        if not (is_plain(node) or is_bool) or tuple(value_of(node).shape) != self.shape:
             raise Unsupported("a result of another shape or type")
         pattern = _PATTERNS.get(node.target)
         if node.target is aten.clamp.default:
@@ -230,9 +175,10 @@ class _Epilogue:
         return text
 
 
-def _grown(epilogue: _Epilogue, start: Node) -> list[Node]:
-    """Nodes that follow the anchor's, as many as make a group with one value."""
-    group, best = [start], [start]
+def _grown(epilogue: _Epilogue, anchor: list[Node]) -> list[Node]:
+    """The anchor's nodes and those that follow, as many as make a group with one value."""
+    start = anchor[-1]
+    group, best = list(anchor), list(anchor)
     reach = {start}
     for node in _after(start):
         if not any(a in reach for a in node.all_input_nodes):
@@ -300,19 +246,35 @@ def _level(node: Node, constants: Constants, numerics: str | None) -> str | None
     return "componentwise" if any(map(constants.may_be_infinite, operands)) else numerics
 
 
+_VIEWS = (aten.view.default, aten.reshape.default, aten.unsqueeze.default)
+_KEPT = (
+    aten.convolution.default, aten.mm.default, aten.bmm.default, aten.addmm.default,
+)  # fmt: skip
+
+
+def _is_in_memory(node: Node, taken: set[Node]) -> bool:
+    """Whether Inductor's code would not compute it where it is read: then it may be an input."""
+    while node.target in _VIEWS:
+        node = node.args[0]
+    return node.op == "placeholder" or node.target in _KEPT or node in taken
+
+
 def _group(
     node: Node, constants: Constants, taken: set[Node], numerics: str | None
 ) -> Group | None:
-    if not _is_anchor(node):
+    found = anchored(node)
+    if found is None:
+        return None
+    if found.fuses_before and not _is_in_memory(found.inputs[0], taken):
         return None
     level = _level(node, constants, numerics)
-    anchor, bias = _anchor(node, level)
-    epilogue = _Epilogue(node, bias)
-    nodes = _grown(epilogue, node)
+    anchor = found.anchor(level)
+    epilogue = _Epilogue(found.nodes[-1], found.bias, node.target is aten.convolution.default)
+    nodes = _grown(epilogue, found.nodes)
     if taken.intersection(nodes):
         return None
     outputs = _outputs(nodes)
-    if len(outputs) != 1 or not _value(outputs[0]).is_contiguous():
+    if len(outputs) != 1 or not value_of(outputs[0]).is_contiguous():
         return None  # kernels' results are row-major
     # Only what the group reads is an input; texts of dropped nodes may have asked for more.
     text = epilogue.texts[outputs[0]]

@@ -189,8 +189,11 @@ def _beats_its_first_operation(group: Group, kernel: Callable[[], Any]) -> bool:
     try:
         if node.target is torch.ops.aten.convolution.default:
             calls = _convolution(node)
-        else:
+        elif node.target in (torch.ops.aten.mm.default, torch.ops.aten.bmm.default,
+                             torch.ops.aten.addmm.default):
             calls = _product(node)
+        else:
+            return False
         mine, *others = seconds_of([kernel, *calls], 0.1)
     except (RuntimeError, AttributeError, NotImplementedError):
         return False  # this PyTorch was built without that library

@@ -68,6 +68,12 @@ def convolution(x: Any, w: Any, how: Any, numerics: str | None) -> Anchor:
     return Anchor(workload_of(name, flags, numerics=numerics), [x, w])
 
 
+def of_operator(
+    name: str, flags: dict[str, Any], inputs: list[Any], numerics: str | None
+) -> Anchor:
+    return Anchor(workload_of(name, flags, numerics=numerics), inputs)
+
+
 def epilogue(shape: Sequence[int], body: str, others: list[tuple[str, Any]]) -> _native.Workload:
     """``body`` is an expression over ``S[...]``, which has this shape, and other tensors.
 
