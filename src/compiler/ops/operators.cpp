@@ -9,6 +9,7 @@
 #include "compiler/ops/conv.h"
 #include "compiler/ops/conv_transpose.h"
 #include "compiler/ops/einsum.h"
+#include "compiler/ops/gather.h"
 #include "compiler/ops/map.h"
 #include "compiler/ops/matmul.h"
 #include "compiler/ops/one_hot.h"
@@ -69,6 +70,10 @@ std::vector<Operator> operators() {
           slice(),
           concat(),
           one_hot(),
+          gather(),
+          gather_elements(),
+          gather_nd(),
+          embedding(),
           map()};
 }
 

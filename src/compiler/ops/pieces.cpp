@@ -4,7 +4,6 @@
 
 #include "base/split.h"
 #include "compiler/ops/text.h"
-#include "compiler/te/types.h"
 
 namespace lathe::ops {
 namespace {
@@ -24,17 +23,6 @@ std::string sized_iters(const std::vector<std::int64_t>& shape) {
   return fmt::format("{}", fmt::join(out, ","));
 }
 
-// The value of --value as the text of a number; an infinity is one, too.
-Result<std::string> value_text(const Values& values, Dtype dtype) {
-  const std::string& text = values.text("value");
-  if (is_float(dtype) && (text == "inf" || text == "-inf")) return text;
-  const auto value = parse_real(text);
-  if (!value) return Values::error("value", "'{}' is no number, as 0.5 and -inf are", text);
-  if (const auto number = te::number_as(*value, dtype); !number)
-    return Values::error("value", "{}", number.error().message);
-  return fmt::format("{}", *value);
-}
-
 Result<std::vector<Algorithm>> build_pad(const Values& values) {
   const Dtype dtype = LATHE_TRY(dtype_of(values));
   const auto& shape = values.numbers("input");
@@ -45,7 +33,7 @@ Result<std::vector<Algorithm>> build_pad(const Values& values) {
                          "one value, {0} (one for each dimension of [{1}]) or {2} (all at the "
                          "beginnings, then all at the ends) are needed, {3} are given",
                          rank, fmt::join(shape, ","), 2 * rank, given.size());
-  const std::string value = LATHE_TRY(value_text(values, dtype));
+  const std::string value = LATHE_TRY(number_text(values, "value", dtype));
   std::vector<std::int64_t> output;
   std::vector<std::string> index;
   bool outside = false;

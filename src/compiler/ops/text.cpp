@@ -2,6 +2,7 @@
 
 #include "base/known_names.h"
 #include "compiler/te/parse.h"
+#include "compiler/te/types.h"
 
 namespace lathe::ops {
 
@@ -34,6 +35,16 @@ Result<Dtype> float_of(const Values& values) {
                          "f16, bf16",
                          values.text("dtype"));
   return *dtype;
+}
+
+Result<std::string> number_text(const Values& values, std::string_view name, Dtype dtype) {
+  const std::string& text = values.text(name);
+  if (is_float(dtype) && (text == "inf" || text == "-inf")) return text;
+  const auto value = parse_real(text);
+  if (!value) return Values::error(name, "'{}' is no number, as 0.5 and -inf are", text);
+  if (const auto number = te::number_as(*value, dtype); !number)
+    return Values::error(name, "{}", number.error().message);
+  return fmt::format("{}", *value);
 }
 
 std::string shaped(std::string_view name, const std::vector<std::int64_t>& shape) {

@@ -13,6 +13,10 @@ Parameter float_parameter();
 Result<Dtype> dtype_of(const Values& values);
 Result<Dtype> float_of(const Values& values);
 
+// The number that a parameter gives as a word, as the text of one of this type; an infinity is one
+// of floats, too.
+Result<std::string> number_text(const Values& values, std::string_view name, Dtype dtype);
+
 // Writes "X[1,3,7,7]".
 std::string shaped(std::string_view name, const std::vector<std::int64_t>& shape);
 // The same, followed by " as [1,21,7]" where callers see another shape.

@@ -161,6 +161,34 @@ TEST(Refusals, ReductionsAndMaps) {
   });
 }
 
+TEST(Refusals, Lookups) {
+  const Arguments x = {{"input", "3,4"}, {"indices", "5"}},
+                  e = {{"input", "3,4"}, {"indices", "3,2"}},
+                  t = {{"table", "9,4"}, {"indices", "2,3"}};
+  expect_refusals({
+      {"gather", {{"input", "3,4"}}, "--indices: gather needs it"},
+      {"gather", with(x, {{"axis", "2"}}), "--axis: [3,4] has no dimension 2"},
+      {"gather", with(x, {{"axis", "0,1"}}), "--axis: one dimension is needed, 2 are given"},
+      {"gather", with(x, {{"indices", "0"}}), "--indices: 0 is outside"},
+      {"gather", with(x, {{"outside", "raise"}}),
+       "--outside: 'raise' is no meaning of indices outside; known are promised, negative"},
+      {"gather", with(x, {{"index-dtype", "f32"}}), "--index-dtype: 'f32' is no type of whole"},
+      {"gather", with(x, {{"value", "1"}}), "--value: only --outside fill reads it"},
+      {"gather", with(x, {{"outside", "fill"}, {"value", "0.5"}, {"dtype", "i8"}}), "--value: "},
+      {"gather_elements", with(e, {{"indices", "5"}}), "--indices: [5] differs from the input"},
+      {"gather_elements", with(e, {{"axis", "0"}}), "in more than dimension 0"},
+      {"gather_nd", with(e, {{"indices", "2,3"}}),
+       "--indices: the last dimension has 3 coordinates"},
+      {"gather_nd", with(e, {{"batch-dims", "2"}}),
+       "--batch-dims: [3,4] and [3,2] have no 2 common"},
+      {"gather_nd", with(e, {{"indices", "2,1"}, {"batch-dims", "1"}}),
+       "differ in their first 1 dimensions"},
+      {"embedding", with(t, {{"table", "9"}}), "--table: 2 dimensions are needed"},
+      {"embedding", with(t, {{"bag", "min"}}), "--bag: 'min' is nothing that rows come to"},
+      {"embedding", with(t, {{"bag", "mean"}, {"dtype", "i8"}}), "--dtype: a mean needs"},
+  });
+}
+
 TEST(Refusals, Pieces) {
   const Arguments x = {{"input", "3,4"}};
   expect_refusals({

@@ -60,6 +60,10 @@ class Shapes {
         {"slice", &Shapes::cut},
         {"concat", &Shapes::concatenation},
         {"one_hot", &Shapes::classes},
+        {"gather", &Shapes::slices},
+        {"gather_elements", &Shapes::elements},
+        {"gather_nd", &Shapes::coordinates},
+        {"embedding", &Shapes::looked_up_rows},
         {"cumsum", &Shapes::sum_scan},
         {"cumprod", &Shapes::sum_scan},
         {"cummax", &Shapes::scan},
@@ -347,6 +351,39 @@ class Shapes {
             {"depth", list({any({1, 2, 3, 5, 17})})},
             {"axis", list({static_cast<std::int64_t>(rng_.below(input.size() + 1))})},
             {"index-dtype", word({"i64", "i32", "u8"})}};
+  }
+  Arguments lookup(Arguments out) {
+    out["index-dtype"] = word({"i64", "i32", "i8", "u8"});
+    out["outside"] = word({"promised", "negative", "clip", "wrap", "fill"});
+    if (out["outside"] == "fill") out["value"] = word({"0", "2"});
+    return out;
+  }
+  Arguments slices() {
+    const Index input = shape();
+    const std::string axis = list({static_cast<std::int64_t>(rng_.below(input.size()))});
+    return lookup({{"input", list(input)}, {"indices", list(shape())}, {"axis", axis}});
+  }
+  Arguments elements() {
+    const Index input = shape();
+    Index indices = input;
+    const std::size_t axis = rng_.below(input.size());
+    indices[axis] = size();
+    return lookup({{"input", list(input)},
+                   {"indices", list(indices)},
+                   {"axis", list({static_cast<std::int64_t>(axis)})}});
+  }
+  Arguments coordinates() {
+    const Index input = shape(2);
+    const bool batch = coin();
+    const auto most = static_cast<std::int64_t>(input.size()) - (batch ? 1 : 0);
+    return lookup({{"input", list(input)},
+                   {"indices", list({batch ? input[0] : size(), size(), rng_.between(1, most)})},
+                   {"batch-dims", batch ? "1" : "0"}});
+  }
+  Arguments looked_up_rows() {
+    return lookup({{"table", list({any({1, 2, 37, 300}), size()})},
+                   {"indices", list({size(), size()})},
+                   {"bag", word({"none", "sum", "mean", "max"})}});
   }
   Arguments function() {
     return {{"input", list(shape())},
