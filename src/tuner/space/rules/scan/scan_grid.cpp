@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "compiler/te/scan.h"
+#include "compiler/algebra/algebra.h"
 #include "tuner/space/rules/opencl/item_space.h"
 #include "tuner/space/rules/scan/scan_loops.h"
 #include "tuner/space/rules/shared/choices.h"
@@ -61,7 +61,7 @@ void put_scan_on_grid(const std::string& tensor, ir::SizeId items, ir::Nest& nes
 }
 
 bool is_led_by_scan(const GridContext& context) {
-  return te::has_scan(context.workload) &&
+  return algebra::makes_scans(context.workload) &&
          scan_leads(prepare_for_grid(context.workload, false).view);
 }
 

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "compiler/te/scan.h"
+#include "compiler/algebra/algebra.h"
 #include "tuner/space/rules/scan/scan_loops.h"
 #include "tuner/space/rules/shared/choices.h"
 #include "tuner/space/rules/shared/knob_list.h"
@@ -61,7 +61,7 @@ void list_knobs_of_columns(std::int64_t vectors, const ScanBlock<std::int64_t>& 
 }  // namespace
 
 bool is_led_by_scan(const CpuContext& context) {
-  return te::has_scan(context.workload) &&
+  return algebra::makes_scans(context.workload) &&
          scan_leads(
              view_of(prepare_plainly(context.workload, context.target).nest, context.workload));
 }
