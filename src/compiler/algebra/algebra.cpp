@@ -7,8 +7,11 @@
 
 #include "compiler/algebra/contraction_order.h"
 #include "compiler/ir/expr/effort.h"
+#include "compiler/schedule/bounds.h"
 #include "compiler/schedule/parts.h"
 #include "compiler/te/naive_nest.h"
+#include "compiler/te/recurrence.h"
+#include "compiler/te/scan.h"
 
 namespace lathe::algebra {
 namespace {
@@ -21,6 +24,13 @@ constexpr double kDear = 4;
 // Fewer evaluations than these times a value are cheaper than to keep it.
 constexpr double kFewestUses = 2;
 constexpr int kMostKept = 8;  // expressions of a block
+
+constexpr double kLongestChain = 8192;  // terms that are added one after the other
+constexpr double kFewestLanes = 8;      // fewer scans at a time wait for each other's additions
+constexpr double kLeastGain = 4;        // operations that a scan saves for one of its own
+constexpr double kShortWindow = 0.5;    // of the loop: reads at computed places are slower
+constexpr std::size_t kMostTerms = 8;
+constexpr double kFewestRows = 4;  // of a product whose operands are read again
 
 double operations_of(ir::UnaryOp op) {
   switch (ir::effort_of(op)) {
@@ -56,7 +66,15 @@ class Rewriter {
 
   void run() {
     std::vector<std::string> names;
-    for (const BlockId id : nest_.blocks_in_order()) names.push_back(nest_.blocks[id].name);
+    const auto list = [&] {
+      names.clear();
+      for (const BlockId id : nest_.blocks_in_order()) names.push_back(nest_.blocks[id].name);
+    };
+    list();
+    for (const std::string& name : names) bound(name);
+    list();
+    for (const std::string& name : names) distribute(name);
+    list();
     for (const std::string& name : names) contract(name);
     names.clear();
     for (const BlockId id : nest_.blocks_in_order()) names.push_back(nest_.blocks[id].name);
@@ -80,6 +98,92 @@ class Rewriter {
     if (!schedule::apply(nest_, step, free_layout_)) return false;
     steps_.push_back(std::move(step));
     return true;
+  }
+
+  // Makes scans and windows of what the block reduces up to a bound.
+  void bound(const std::string& name) {
+    std::vector<std::string> iters;
+    for (const ir::BlockIter& iter : block(name).iters)
+      if (iter.kind == ir::IterKind::kReduce) iters.push_back(iter.name);
+    for (const std::string& iter : iters)
+      if (!scan(name, iter)) shorten(name, iter);
+  }
+  bool scan(const std::string& name, const std::string& along) {
+    const ir::Block& from = block(name);
+    const int iter = iter_named(from, along);
+    const double terms = extent_of(nest_, from.iters[static_cast<std::size_t>(iter)]);
+    if (is_float(from.body->dtype) && terms > kLongestChain) return false;
+    if (!schedule::bounded_terms(from, iter)) return false;
+    const double before = points_of(nest_, from);
+    ir::Nest copy = nest_;  // as it were
+    schedule::Scan step{name, along, ""};
+    if (!schedule::apply(copy, step, free_layout_)) {
+      step.name = fresh(name, "scan");
+      if (!schedule::apply(copy, step, free_layout_)) return false;
+    }
+    const ir::Block& made = copy.blocks[copy.find_block(step.name.empty() ? name : step.name)];
+    const double elements = points_of(copy, made);
+    const double rest = step.name.empty() ? 0 : before / terms;
+    // One after the other, unless there are others beside them.
+    const double slow = elements / terms < kFewestLanes ? kFewestLanes : 1;
+    if (before < kLeastGain * (slow * elements + rest)) return false;
+    return this->step(std::move(step));
+  }
+  void shorten(const std::string& name, const std::string& along) {
+    const ir::Block& from = block(name);
+    const int iter = iter_named(from, along);
+    const auto bounded = schedule::bounded_terms(from, iter);
+    if (!bounded) return;
+    const double length =
+        static_cast<double>(schedule::window_of(nest_, from, iter, bounded->bounds).length);
+    if (length <= kShortWindow * extent_of(nest_, from.iters[static_cast<std::size_t>(iter)]))
+      step(schedule::Window{name, along});
+  }
+  static int iter_named(const ir::Block& from, const std::string& name) {
+    const auto found = std::ranges::find(from.iters, name, &ir::BlockIter::name);
+    return static_cast<int>(found - from.iters.begin());
+  }
+
+  // Sums apart what is a product of matrices each.
+  void distribute(const std::string& name) {
+    const ir::Block& sum = block(name);
+    if (sum.reduce != ir::ReduceOp::kSum) return;
+    const auto terms = schedule::terms_of(sum.body);
+    if (terms.size() < 2 || terms.size() > kMostTerms) return;
+    schedule::Distribute apart{name, {}};
+    int products = 0;
+    for (const schedule::Term& term : terms) {
+      const Sharing sharing = sharing_of(sum, term.value);
+      if (sharing == Sharing::kNone) return;
+      products += sharing == Sharing::kProduct ? 1 : 0;
+      std::string part = fmt::format("{}.term{}", name, apart.names.size() + 1);
+      if (nest_.find_block(part) >= 0 || nest_.find_buffer(part) >= 0) return;
+      apart.names.push_back(std::move(part));
+    }
+    if (products > 0) step(std::move(apart));
+  }
+  // What a term reads again for other elements of the result.
+  enum class Sharing { kNone, kAll, kProduct };
+  Sharing sharing_of(const ir::Block& sum, const Expr& term) const {
+    const auto results_of = [&](const Expr& e) {
+      std::set<int> out = schedule::iters_of(e);
+      std::erase_if(out, [&](int i) {
+        const ir::BlockIter& iter = sum.iters[static_cast<std::size_t>(i)];
+        return iter.kind == ir::IterKind::kReduce || extent_of(nest_, iter) < kFewestRows;
+      });
+      return out;
+    };
+    std::set<int> all;
+    for (const ir::BlockIter& iter : sum.iters)
+      if (iter.kind == ir::IterKind::kSpatial && extent_of(nest_, iter) >= kFewestRows)
+        all.insert(iter_named(sum, iter.name));
+    if (results_of(term) != all) return Sharing::kAll;
+    int partial = 0;
+    for (const Expr& factor : schedule::factors_of(term)) {
+      const std::set<int> own = results_of(factor);
+      if (!own.empty() && own != all) ++partial;
+    }
+    return partial >= 2 ? Sharing::kProduct : Sharing::kNone;
   }
 
   // The sum of products of a block.
@@ -186,8 +290,33 @@ double operations_of(const Expr& e) {
   return operations;
 }
 
+namespace {
+
+// The body of a block; of a scan from the end, whose axis the nest turns round, as a stage has it.
+Expr turned_back(const ir::Nest& nest, const ir::Block& block) {
+  std::vector<Expr> values;
+  bool is_turned = false;
+  for (int i = 0; i < static_cast<int>(block.iters.size()); ++i) {
+    values.push_back(ir::iter_value(i));
+    for (const ir::Affine& row : block.index) {
+      if (row.coef_of(i) >= 0) continue;
+      const double last = extent_of(nest, block.iters[static_cast<std::size_t>(i)]) - 1;
+      values.back() =
+          ir::binary(ir::BinaryOp::kSub, ir::constant(last, Dtype::kI64), values.back());
+      is_turned = true;
+    }
+  }
+  return is_turned ? *ir::with_iterators(block.body, values) : block.body;
+}
+
+}  // namespace
+
 void rewrite(ir::Nest& nest, schedule::Trace& steps, bool free_layout) {
   Rewriter(nest, steps, free_layout).run();
+}
+
+bool makes_scans(const te::Workload& workload) {
+  return te::has_recurrence(workload) || te::has_scan(rewritten(workload).workload);
 }
 
 Rewritten rewritten(const te::Workload& workload) {
@@ -205,7 +334,7 @@ Rewritten rewritten(const te::Workload& workload) {
   out.workload.stages.clear();
   for (const BlockId id : nest.blocks_in_order()) {
     const ir::Block& block = nest.blocks[id];
-    te::Stage stage{block.writes, {}, block.reduce, block.body->dtype, block.body};
+    te::Stage stage{block.writes, {}, block.reduce, block.body->dtype, turned_back(nest, block)};
     for (const ir::BlockIter& iter : block.iters)
       stage.iters.push_back(
           {iter.name, nest.sizes.constant_value(iter.extent),

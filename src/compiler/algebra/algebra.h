@@ -3,6 +3,9 @@
 //   - A sum of products is computed in the order that costs least: what one factor alone has is
 //     summed up first, products of several factors are two of them after the other, and what the
 //     sum does not change is taken out of it.
+//   - A reduction up to a bound, as sum(s) select(s <= t, X[s], 0), is a scan, and one between two
+//     bounds runs over the window between them alone.
+//   - A sum of several products, whose operands are read again for other results, is several sums.
 //   - What a block would compute anew for every element of its result, for it depends on other axes
 //     than that, is computed once and kept.
 #pragma once
@@ -22,6 +25,9 @@ struct Rewritten {
   schedule::Trace steps;
 };
 Rewritten rewritten(const te::Workload& workload);
+
+// True if a stage is a scan once the workload is rewritten, or stages need each other step by step.
+bool makes_scans(const te::Workload& workload);
 
 // About how many arithmetic operations of vectors the expression takes, without its reads.
 double operations_of(const ir::Expr& e);

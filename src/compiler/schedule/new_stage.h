@@ -80,9 +80,14 @@ class NewStage {
   ir::SizeId size(std::int64_t value) { return nest_.sizes.constant(value); }
   const std::vector<std::int64_t>& shape() const { return shape_; }  // of the result, so far
 
-  // The block sums up its body over the iterators that reduce.
-  void finish(ir::BufferId writes, ir::Expr body) {
-    block_.reduce = ir::ReduceOp::kSum;
+  // The block writes this dimension in the other order.
+  void turn_round(std::size_t dimension, ir::Affine index) {
+    block_.index[dimension] = std::move(index);
+  }
+
+  // The block reduces its body over the iterators that do.
+  void finish(ir::BufferId writes, ir::Expr body, ir::ReduceOp reduce = ir::ReduceOp::kSum) {
+    block_.reduce = reduce;
     finish_map(writes, std::move(body));
   }
   // None of its iterators reduces.

@@ -56,6 +56,16 @@ void append_factors(const Expr& e, bool absolute, std::vector<Expr>& out) {
   out.push_back(absolute ? ir::unary(ir::UnaryOp::kAbs, e) : e);
 }
 
+void append_terms(const Expr& e, bool subtracted, std::vector<Term>& out) {
+  const auto* b = std::get_if<ir::Binary>(&e->value);
+  if (b != nullptr && (b->op == ir::BinaryOp::kAdd || b->op == ir::BinaryOp::kSub)) {
+    append_terms(b->a, subtracted, out);
+    append_terms(b->b, subtracted != (b->op == ir::BinaryOp::kSub), out);
+    return;
+  }
+  out.push_back({e, subtracted});
+}
+
 }  // namespace
 
 std::vector<Expr> subexpressions(const Expr& e) {
@@ -93,6 +103,12 @@ Expr replaced(const Expr& e, const Expr& what, const Expr& by) {
 std::vector<Expr> factors_of(const Expr& e) {
   std::vector<Expr> out;
   append_factors(e, false, out);
+  return out;
+}
+
+std::vector<Term> terms_of(const Expr& e) {
+  std::vector<Term> out;
+  append_terms(e, false, out);
   return out;
 }
 

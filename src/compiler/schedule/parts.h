@@ -19,6 +19,14 @@ ir::Expr replaced(const ir::Expr& e, const ir::Expr& what, const ir::Expr& by);
 std::vector<ir::Expr> factors_of(const ir::Expr& e);
 ir::Expr product_of(const std::vector<ir::Expr>& factors);  // from left to right; at least one
 
+// The terms of e, from left to right, those of sums and differences in it included; e itself where
+// it is neither.
+struct Term {
+  ir::Expr value;
+  bool subtracted = false;
+};
+std::vector<Term> terms_of(const ir::Expr& e);
+
 // The iterators that e depends on, in the order in which its indices have them.
 std::vector<int> iters_in_order(const ir::Expr& e);
 std::set<int> iters_of(const ir::Expr& e);

@@ -79,6 +79,14 @@ const char* reason_of_form(Refusal refusal) {
       return "it reads elements that it has written before, or that a later block has: keep the "
              "loops along that axis serial or unrolled, in their order, around all of these blocks "
              "and without shifted tails, and what is read whole in memory";
+    case Refusal::kNoBound:
+      return "this needs a reduction of select(condition, terms, neutral element), where one "
+             "comparison bounds the iterator by what the terms do not depend on";
+    case Refusal::kNoWindow:
+      return "this needs a reduction of select(condition, terms, neutral element), where "
+             "comparisons bound the iterator so that every window is shorter than the loop";
+    case Refusal::kNoTerms:
+      return "this needs a sum of terms that are added or subtracted, and a name for each";
     case Refusal::kBadDimension:
       return "partial results have the dimensions of the result and one more; there is no such "
              "place for it";
@@ -200,7 +208,8 @@ std::string StepError::text() const {
 StepResult<void> apply(ir::Nest& nest, const Step& step, bool free_layout) {
   ir::Nest copy = nest;
   if (auto done = dispatch(copy, step, free_layout); !done) return done;
-  if (auto kept = check_scans(nest, copy); !kept) return kept;
+  if (!std::holds_alternative<Scan>(step))  // which makes one
+    if (auto kept = check_scans(nest, copy); !kept) return kept;
   if (auto kept = check_recurrences(nest, copy); !kept) return kept;
   release_unused(copy);
   mark_constants(copy);

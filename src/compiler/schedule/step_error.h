@@ -59,6 +59,9 @@ enum class Refusal : std::uint8_t {
   kOtherParts,
   kBindFirst,
   kBreaksScan,
+  kNoBound,
+  kNoWindow,
+  kNoTerms,
 };
 struct StepError {
   Refusal refusal;

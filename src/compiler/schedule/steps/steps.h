@@ -10,6 +10,7 @@
 #include "compiler/schedule/steps/compute_at.h"
 #include "compiler/schedule/steps/contract.h"
 #include "compiler/schedule/steps/cook_toom.h"
+#include "compiler/schedule/steps/distribute.h"
 #include "compiler/schedule/steps/fuse.h"
 #include "compiler/schedule/steps/inline.h"
 #include "compiler/schedule/steps/join.h"
@@ -21,17 +22,20 @@
 #include "compiler/schedule/steps/rescale.h"
 #include "compiler/schedule/steps/reverse_compute_at.h"
 #include "compiler/schedule/steps/rfactor.h"
+#include "compiler/schedule/steps/scan.h"
 #include "compiler/schedule/steps/split.h"
 #include "compiler/schedule/steps/strassen.h"
 #include "compiler/schedule/steps/stream.h"
 #include "compiler/schedule/steps/tensorize.h"
 #include "compiler/schedule/steps/transpose.h"
+#include "compiler/schedule/steps/window.h"
 
 namespace lathe::schedule {
 
 // In the order in which messages list them.
-using Step = std::variant<Split, Fuse, Reorder, ComputeAt, ReverseComputeAt, Inline, Cache, Layout,
-                          Rfactor, Tensorize, Annotate, CookToom, Merge, Join, Transpose, Reindex,
-                          Stream, Strassen, Rescale, Precompute, Contract>;
+using Step =
+    std::variant<Split, Fuse, Reorder, ComputeAt, ReverseComputeAt, Inline, Cache, Layout, Rfactor,
+                 Tensorize, Annotate, CookToom, Merge, Join, Transpose, Reindex, Stream, Strassen,
+                 Rescale, Precompute, Contract, Scan, Window, Distribute>;
 
 }  // namespace lathe::schedule

@@ -1,7 +1,6 @@
 #include "tuner/space/rules/cuda/cuda.h"
 
-#include "compiler/te/recurrence.h"
-#include "compiler/te/scan.h"
+#include "compiler/algebra/algebra.h"
 #include "tuner/space/rules/compose.h"
 #include "tuner/space/rules/cuda/block_space.h"
 #include "tuner/space/rules/cuda/permute_tile.h"
@@ -27,8 +26,7 @@ constexpr Rule<GridContext> kCudaRules[] = {
 Result<Derived> derive_direct(const CudaContext& context, const GridContext& as_grid) {
   if (context.workload.stages.empty()) return derive_items(as_grid);
   if (is_led_by_scan(as_grid)) return derive_scans(as_grid);
-  if (te::has_scan(context.workload) || te::has_recurrence(context.workload))
-    return derive_items(as_grid);
+  if (algebra::makes_scans(context.workload)) return derive_items(as_grid);
   const auto prepared =
       std::make_shared<const Prepared>(prepare_for_card(context.workload, context.target));
   if (auto rows = derive_row_kernels(prepared, context)) return std::move(*rows);

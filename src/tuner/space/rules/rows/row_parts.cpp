@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <set>
 
+#include "compiler/algebra/algebra.h"
 #include "compiler/analysis/dependence.h"
-#include "compiler/te/scan.h"
 #include "tuner/space/costs.h"
 #include "tuner/space/rules/shared/axes.h"
 #include "tuner/space/rules/shared/reductions.h"
@@ -335,7 +335,8 @@ class RowPartsAlternatives : public Alternatives {
 }  // namespace
 
 Result<std::unique_ptr<Alternatives>> offer_row_parts(const CpuContext& context) {
-  if (context.workload.contract.free_layout || te::has_scan(context.workload)) return nullptr;
+  if (context.workload.contract.free_layout || algebra::makes_scans(context.workload))
+    return nullptr;
   RowParts found =
       find_row_parts(context.workload, context.target, context.flavour == Flavour::kDefault);
   if (found.sizes.empty()) return nullptr;

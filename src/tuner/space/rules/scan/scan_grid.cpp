@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
+#include "compiler/algebra/algebra.h"
 #include "compiler/te/recurrence.h"
-#include "compiler/te/scan.h"
 #include "tuner/space/rules/opencl/item_space.h"
 #include "tuner/space/rules/scan/scan_loops.h"
 #include "tuner/space/rules/shared/choices.h"
@@ -75,7 +75,7 @@ Status check_steps(const te::Workload& workload) {
 }
 
 bool is_led_by_scan(const GridContext& context) {
-  if (!te::has_scan(context.workload) && !te::has_recurrence(context.workload)) return false;
+  if (!algebra::makes_scans(context.workload)) return false;
   const Prepared prepared = prepare_for_grid(context.workload, false);
   return scan_leads(prepared.nest, prepared.view);
 }

@@ -2,8 +2,7 @@
 
 #include <algorithm>
 
-#include "compiler/te/recurrence.h"
-#include "compiler/te/scan.h"
+#include "compiler/algebra/algebra.h"
 #include "tuner/space/rules/scan/scan_loops.h"
 #include "tuner/space/rules/shared/choices.h"
 #include "tuner/space/rules/shared/knob_list.h"
@@ -62,7 +61,7 @@ void list_knobs_of_columns(std::int64_t vectors, const ScanBlock<std::int64_t>& 
 }  // namespace
 
 bool is_led_by_scan(const CpuContext& context) {
-  if (!te::has_scan(context.workload) && !te::has_recurrence(context.workload)) return false;
+  if (!algebra::makes_scans(context.workload)) return false;
   const Prepared prepared = prepare_plainly(context.workload, context.target);
   return scan_leads(prepared.nest, view_of(prepared.nest, context.workload));
 }

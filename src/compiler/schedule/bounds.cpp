@@ -1,0 +1,298 @@
+#include "compiler/schedule/bounds.h"
+
+#include <algorithm>
+#include <limits>
+#include <utility>
+
+#include "compiler/schedule/parts.h"
+
+namespace lathe::schedule {
+namespace {
+
+using ir::Affine;
+using ir::AffineAndRest;
+using ir::Binary;
+using ir::BinaryOp;
+using ir::Expr;
+
+constexpr double kMostPoints = 0x1p20;  // that are looked at one by one
+
+bool is_neutral(const Expr& e, ir::ReduceOp reduce) {
+  const auto* value = std::get_if<ir::Const>(&e->value);
+  return value != nullptr && value->value == ir::identity_of(reduce, e->dtype);
+}
+
+Expr negated(const Expr& e) { return ir::unary(ir::UnaryOp::kNot, e); }
+
+// The conditions of which all hold where e does, or where it does not.
+void append_conditions(const Expr& e, bool holds, std::vector<Expr>& out) {
+  if (const auto* u = std::get_if<ir::Unary>(&e->value); u && u->op == ir::UnaryOp::kNot)
+    return append_conditions(u->x, !holds, out);
+  const auto* b = std::get_if<Binary>(&e->value);
+  if (b != nullptr && b->op == (holds ? BinaryOp::kAnd : BinaryOp::kOr)) {
+    append_conditions(b->a, holds, out);
+    append_conditions(b->b, holds, out);
+    return;
+  }
+  if (holds) return out.push_back(e);
+  if (b != nullptr && b->a->dtype == Dtype::kI64 && b->op == BinaryOp::kLt)
+    return out.push_back(ir::binary(BinaryOp::kLe, b->b, b->a));
+  if (b != nullptr && b->a->dtype == Dtype::kI64 && b->op == BinaryOp::kLe)
+    return out.push_back(ir::binary(BinaryOp::kLt, b->b, b->a));
+  if (b != nullptr && b->a->dtype == Dtype::kI64 && b->op == BinaryOp::kNe)
+    return out.push_back(ir::binary(BinaryOp::kEq, b->a, b->b));
+  out.push_back(negated(e));
+}
+
+// Takes the conditions off e, outermost first.
+Expr without_conditions(const Expr& e, ir::ReduceOp reduce, std::vector<Expr>& conditions) {
+  if (const auto* s = std::get_if<ir::Select>(&e->value)) {
+    const bool swapped = is_neutral(s->then, reduce);
+    if (!swapped && !is_neutral(s->otherwise, reduce)) return e;
+    append_conditions(s->condition, !swapped, conditions);
+    return without_conditions(swapped ? s->otherwise : s->then, reduce, conditions);
+  }
+  if (reduce != ir::ReduceOp::kSum) return e;
+  if (const auto* c = std::get_if<ir::Cast>(&e->value); c && c->x->dtype == Dtype::kBool) {
+    append_conditions(c->x, true, conditions);
+    return ir::constant(1, e->dtype);
+  }
+  std::vector<Expr> factors = factors_of(e), kept;
+  if (factors.size() < 2) return e;
+  const std::size_t before = conditions.size();
+  for (const Expr& factor : factors) {
+    Expr inner = without_conditions(factor, reduce, conditions);
+    const auto* one = std::get_if<ir::Const>(&inner->value);
+    if (inner == factor || one == nullptr || one->value != 1) kept.push_back(std::move(inner));
+  }
+  if (conditions.size() == before) return e;
+  return kept.empty() ? ir::constant(1, e->dtype) : product_of(kept);
+}
+
+// positive - negative
+Expr difference(const AffineAndRest& positive, const AffineAndRest& negative) {
+  const Affine affine = positive.affine + negative.affine * -1;
+  Expr rest = positive.rest;
+  if (negative.rest)
+    rest = rest ? ir::binary(BinaryOp::kSub, rest, negative.rest)
+                : ir::unary(ir::UnaryOp::kNeg, negative.rest);
+  if (!rest) return ir::value_of(affine);
+  if (affine == Affine{}) return rest;
+  return ir::binary(BinaryOp::kAdd, rest, ir::value_of(affine));
+}
+
+void append_bounds(const Expr& condition, int iter, std::vector<Bound>& out) {
+  const auto* b = std::get_if<Binary>(&condition->value);
+  if (b == nullptr || b->a->dtype != Dtype::kI64) return;
+  if (b->op != BinaryOp::kLt && b->op != BinaryOp::kLe && b->op != BinaryOp::kEq) return;
+  AffineAndRest a = ir::affine_and_rest(b->a), c = ir::affine_and_rest(b->b);
+  for (const Expr& rest : {a.rest, c.rest})
+    if (rest && iters_of(rest).contains(iter)) return;
+  const std::int64_t of_a = a.affine.coef_of(iter), of_c = c.affine.coef_of(iter);
+  if (of_a - of_c != 1 && of_a - of_c != -1) return;
+  a.affine = a.affine + Affine::iter(iter) * -of_a;
+  c.affine = c.affine + Affine::iter(iter) * -of_c;
+  const bool above = of_a - of_c == 1;
+  if (b->op == BinaryOp::kLt) (above ? c : a).affine.offset += above ? -1 : 1;
+  const Expr limit = above ? difference(c, a) : difference(a, c);
+  out.push_back({limit, above});
+  if (b->op == BinaryOp::kEq) out.push_back({limit, !above});
+}
+
+// The value at a point; nothing where it depends on what only a run knows.
+class Evaluator {
+ public:
+  Evaluator(const ir::Nest& nest, const std::vector<std::int64_t>& point)
+      : nest_(nest), point_(point) {}
+
+  std::optional<std::int64_t> of(const Expr& e) const {
+    return std::visit([&](const auto& n) { return value(n, e); }, e->value);
+  }
+
+ private:
+  using Value = std::optional<std::int64_t>;
+
+  static Value value(const ir::Const& n, const Expr& e) {
+    if (is_float(e->dtype)) return std::nullopt;
+    return static_cast<std::int64_t>(n.value);
+  }
+  Value value(const ir::IterValue& n, const Expr&) const {
+    return point_[static_cast<std::size_t>(n.iter)];
+  }
+  Value value(const ir::Read& n, const Expr& e) const {
+    std::vector<std::int64_t> index;
+    for (const Affine& row : n.index) {
+      std::int64_t place = row.offset;
+      for (const ir::AffineTerm& term : row.terms)
+        place += term.coef * point_[static_cast<std::size_t>(term.iter)];
+      index.push_back(place);
+    }
+    return element(n.tensor, index, e);
+  }
+  Value value(const ir::Lookup& n, const Expr& e) const {
+    std::vector<std::int64_t> index;
+    for (const Expr& row : n.index) {
+      const Value place = of(row);
+      if (!place) return place;
+      index.push_back(*place);
+    }
+    return element(n.tensor, index, e);
+  }
+  Value element(int tensor, const std::vector<std::int64_t>& index, const Expr& e) const {
+    const ir::Buffer& buffer = nest_.buffers[static_cast<std::size_t>(tensor)];
+    if (buffer.literal.empty() || is_float(e->dtype)) return std::nullopt;
+    std::int64_t place = 0;
+    for (std::size_t d = 0; d < index.size(); ++d) {
+      const std::int64_t size = nest_.sizes.constant_value(buffer.shape[d]);
+      if (index[d] < 0 || index[d] >= size) return std::nullopt;
+      place = place * size + index[d];
+    }
+    return static_cast<std::int64_t>(buffer.literal[static_cast<std::size_t>(place)]);
+  }
+  Value value(const ir::Unary& n, const Expr& e) const {
+    const Value x = of(n.x);
+    if (!x || e->dtype != Dtype::kI64) return std::nullopt;
+    if (n.op == ir::UnaryOp::kNeg) return -*x;
+    if (n.op == ir::UnaryOp::kAbs) return *x < 0 ? -*x : *x;
+    return std::nullopt;
+  }
+  Value value(const Binary& n, const Expr& e) const {
+    const Value a = of(n.a), b = of(n.b);
+    if (!a || !b || n.a->dtype != Dtype::kI64) return std::nullopt;
+    if (e->dtype != Dtype::kI64 && e->dtype != Dtype::kBool) return std::nullopt;
+    switch (n.op) {
+      case BinaryOp::kAdd: return *a + *b;
+      case BinaryOp::kSub: return *a - *b;
+      case BinaryOp::kMul: return *a * *b;
+      case BinaryOp::kDiv: return *b > 0 ? Value(*a / *b) : std::nullopt;
+      case BinaryOp::kMod: return *b > 0 ? Value(*a % *b) : std::nullopt;
+      case BinaryOp::kMin: return std::min(*a, *b);
+      case BinaryOp::kMax: return std::max(*a, *b);
+      case BinaryOp::kLt: return *a < *b ? 1 : 0;
+      case BinaryOp::kLe: return *a <= *b ? 1 : 0;
+      case BinaryOp::kEq: return *a == *b ? 1 : 0;
+      case BinaryOp::kNe: return *a != *b ? 1 : 0;
+      default: return std::nullopt;
+    }
+  }
+  Value value(const ir::Select& n, const Expr&) const {
+    const Value condition = of(n.condition);
+    if (!condition) return std::nullopt;
+    return of(*condition != 0 ? n.then : n.otherwise);
+  }
+  Value value(const ir::Cast& n, const Expr& e) const {
+    const Value x = of(n.x);
+    const ir::IndexRange all = ir::numbers_of(e->dtype);
+    if (!x || is_float(e->dtype) || is_float(n.x->dtype) || *x < all.low || *x > all.high)
+      return std::nullopt;
+    return x;
+  }
+  static Value value(const ir::InRange&, const Expr&) { return std::nullopt; }
+
+  const ir::Nest& nest_;
+  const std::vector<std::int64_t>& point_;
+};
+
+std::int64_t extent_of(const ir::Nest& nest, const ir::Block& block, int iter) {
+  return nest.sizes.constant_value(block.iters[static_cast<std::size_t>(iter)].extent);
+}
+
+// The longest window, of all points of the iterators that decide it; nothing if they are too many
+// or not known.
+std::optional<std::int64_t> longest_by_points(const ir::Nest& nest, const ir::Block& block,
+                                              std::int64_t extent,
+                                              const std::vector<Bound>& bounds) {
+  std::set<int> own;
+  for (const Bound& bound : bounds) own.merge(iters_of(bound.limit));
+  double points = 1;
+  for (const int i : own) points *= static_cast<double>(extent_of(nest, block, i));
+  if (points > kMostPoints) return std::nullopt;
+  std::vector<std::int64_t> point(block.iters.size(), 0);
+  const Evaluator evaluator(nest, point);
+  std::int64_t longest = 1;
+  const auto step = [&] {  // to the next point
+    for (const int i : own) {
+      if (++point[static_cast<std::size_t>(i)] < extent_of(nest, block, i)) return true;
+      point[static_cast<std::size_t>(i)] = 0;
+    }
+    return false;
+  };
+  do {
+    std::int64_t low = 0, high = extent - 1;
+    for (const Bound& bound : bounds) {
+      const auto limit = evaluator.of(bound.limit);
+      if (!limit) return std::nullopt;
+      if (bound.above) high = std::min(high, *limit);
+      else low = std::max(low, *limit);
+    }
+    longest = std::max(longest, high - low + 1);
+  } while (step());
+  return longest;
+}
+
+std::int64_t longest_by_ranges(const ir::Nest& nest, const ir::Block& block, std::int64_t extent,
+                               const std::vector<Bound>& bounds) {
+  std::int64_t longest = extent;
+  const auto shorten = [&](std::int64_t last) {  // windows have iterations 0 to last
+    if (last < longest) longest = std::max<std::int64_t>(last + 1, 1);
+  };
+  for (const Bound& high : bounds) {
+    const ir::IndexRange range = range_in(nest, block, high.limit);
+    if (high.above) shorten(range.high);
+    else if (range.low > 0) shorten(extent - 1 - std::min(range.low, extent - 1));
+    for (const Bound& low : bounds)
+      if (high.above && !low.above)
+        shorten(range_in(nest, block, ir::binary(BinaryOp::kSub, high.limit, low.limit)).high);
+  }
+  return std::min(longest, extent);
+}
+
+}  // namespace
+
+std::optional<BoundedTerms> bounded_terms(const ir::Block& block, int iter) {
+  if (block.reduce == ir::ReduceOp::kNone) return std::nullopt;
+  BoundedTerms out;
+  std::vector<Expr> conditions;
+  out.terms = without_conditions(block.body, block.reduce, conditions);
+  for (const Expr& condition : conditions) {
+    append_bounds(condition, iter, out.bounds);
+    if (out.bounds.size() == out.bounding.size()) out.others.push_back(condition);
+    else out.bounding.resize(out.bounds.size(), condition);
+  }
+  if (out.bounds.empty()) return std::nullopt;
+  return out;
+}
+
+Expr all_of(const std::vector<Expr>& conditions) {
+  Expr all = conditions.front();
+  for (std::size_t c = 1; c < conditions.size(); ++c)
+    all = ir::binary(BinaryOp::kAnd, all, conditions[c]);
+  return all;
+}
+
+ir::IndexRange range_in(const ir::Nest& nest, const ir::Block& block, const Expr& e) {
+  const ir::KnownRanges known{
+      [&](int iter) { return ir::IndexRange{0, extent_of(nest, block, iter) - 1}; },
+      [&](int tensor, Dtype dtype) {
+        return ir::range_of_elements(nest.buffers[static_cast<std::size_t>(tensor)].literal, dtype);
+      }};
+  return ir::range_of(e, known);
+}
+
+WindowOf window_of(const ir::Nest& nest, const ir::Block& block, int iter,
+                   const std::vector<Bound>& bounds) {
+  const std::int64_t extent = extent_of(nest, block, iter);
+  WindowOf out;
+  for (const Bound& bound : bounds)
+    if (!bound.above)
+      out.start = out.start ? ir::binary(BinaryOp::kMax, out.start, bound.limit) : bound.limit;
+  const Expr zero = ir::constant(0, Dtype::kI64);
+  if (!out.start) out.start = zero;
+  else if (range_in(nest, block, out.start).low < 0)
+    out.start = ir::binary(BinaryOp::kMax, out.start, zero);
+  const auto exact = longest_by_points(nest, block, extent, bounds);
+  out.length = exact ? *exact : longest_by_ranges(nest, block, extent, bounds);
+  return out;
+}
+
+}  // namespace lathe::schedule
