@@ -138,7 +138,9 @@ def _softmax(node: Node) -> Anchored | None:
     rank = len(value_of(x).shape)
     less = _only(node, aten.sub.Tensor)
     exp = None if less is None else _only(less, aten.exp.default)
-    if less is None or exp is None or list(axes) not in ([-1], [rank - 1]) or less.args != (x, node):
+    if less is None or exp is None or less.args != (x, node):
+        return None
+    if list(axes) not in ([-1], [rank - 1]):
         return None
     users = {user.target: user for user in exp.users}
     total, quotient = users.get(aten.sum.dim_IntList), users.get(aten.div.Tensor)
