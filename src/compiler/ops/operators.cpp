@@ -16,6 +16,7 @@
 #include "compiler/ops/pieces.h"
 #include "compiler/ops/pool.h"
 #include "compiler/ops/reduce.h"
+#include "compiler/ops/resize.h"
 #include "compiler/ops/rope.h"
 #include "compiler/ops/rows.h"
 #include "compiler/ops/scan.h"
@@ -45,6 +46,7 @@ std::vector<Operator> operators() {
           adaptive_avg_pool2d(),
           adaptive_max_pool2d(),
           global_avg_pool(),
+          resize(),
           softmax(),
           log_softmax(),
           logsumexp(),

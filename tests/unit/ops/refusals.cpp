@@ -161,6 +161,26 @@ TEST(Refusals, ReductionsAndMaps) {
   });
 }
 
+TEST(Refusals, Resize) {
+  const Arguments x = {{"input", "1,2,5,5"}, {"size", "7"}};
+  EXPECT_EQ(refusal("resize", x), "");
+  expect_refusals({
+      {"resize", with(x, {{"input", "5,5"}}), "--input: 3 to 5 dimensions are needed"},
+      {"resize", with(x, {{"size", "1,2,3"}}), "--size: one value or 2 (y,x) are needed, 3"},
+      {"resize", with(x, {{"size", "0"}}), "--size: at least 1"},
+      {"resize", {{"input", "1,2,5,5"}}, "--size: either the size or --scales"},
+      {"resize", with(x, {{"scales", "2"}}), "and not both"},
+      {"resize", {{"input", "1,2,5,5"}, {"scales", "0.1"}}, "--scales: '0.1' makes no 1 to"},
+      {"resize", {{"input", "1,2,5,5"}, {"scales", "1,x"}}, "--scales: 'x' makes no 1 to"},
+      {"resize", {{"input", "1,2,5,5"}, {"scales", "1,2,3"}}, "--scales: one value or 2 (y,x)"},
+      {"resize", with(x, {{"size", "40000"}}), "40000 elements along y are too many for tables"},
+      {"resize", with(x, {{"mode", "area"}}), "--mode: 'area' is none of nearest, linear, cubic"},
+      {"resize", with(x, {{"coordinates", "half"}}), "--coordinates: 'half' is none of half-pixel"},
+      {"resize", with(x, {{"rounding", "up"}}), "--rounding: 'up' is none of"},
+      {"resize", with(x, {{"dtype", "u8"}}), "--dtype: 'u8' is no floating-point type"},
+  });
+}
+
 TEST(Refusals, Lookups) {
   const Arguments x = {{"input", "3,4"}, {"indices", "5"}},
                   e = {{"input", "3,4"}, {"indices", "3,2"}},

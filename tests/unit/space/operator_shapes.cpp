@@ -40,6 +40,7 @@ class Shapes {
         {"global_avg_pool", &Shapes::global_pool},
         {"adaptive_avg_pool2d", &Shapes::adaptive_pool},
         {"adaptive_max_pool2d", &Shapes::adaptive_pool},
+        {"resize", &Shapes::resized},
         {"softmax", &Shapes::rows},
         {"log_softmax", &Shapes::rows},
         {"logsumexp", &Shapes::log_sum_exp},
@@ -351,6 +352,21 @@ class Shapes {
             {"depth", list({any({1, 2, 3, 5, 17})})},
             {"axis", list({static_cast<std::int64_t>(rng_.below(input.size() + 1))})},
             {"index-dtype", word({"i64", "i32", "u8"})}};
+  }
+  Arguments resized() {
+    Index input = {any({1, 2}), any({1, 3, 17})}, sizes;
+    for (std::uint64_t rank = 1 + rng_.below(3); rank > 0; --rank) {
+      input.push_back(any({1, 2, 5, 7, 8}));
+      sizes.push_back(any({1, 3, 4, 7, 11, 17}));
+    }
+    Arguments out = {
+        {"input", list(input)},
+        {"mode", word({"nearest", "linear", "cubic"})},
+        {"coordinates", word({"half-pixel", "pytorch-half-pixel", "align-corners", "asymmetric"})},
+        {"rounding", word({"round-prefer-floor", "round-prefer-ceil", "floor", "ceil"})}};
+    if (coin(0.3)) out["scales"] = word({"1", "1.5", "2"});
+    else out["size"] = list(sizes);
+    return out;
   }
   Arguments lookup(Arguments out) {
     out["index-dtype"] = word({"i64", "i32", "i8", "u8"});

@@ -1,0 +1,35 @@
+// Where the elements along an axis of another size come from.
+#pragma once
+
+#include "compiler/ops/values.h"
+
+namespace lathe::ops {
+
+// ONNX's coordinate_transformation_mode, nearest_mode and mode.
+enum class Coordinates { kHalfPixel, kPytorchHalfPixel, kAlignCorners, kAsymmetric };
+enum class Rounding { kRoundPreferFloor, kRoundPreferCeil, kFloor, kCeil };
+enum class Interpolation { kNearest, kLinear, kCubic };
+
+struct Resampling {
+  Interpolation interpolation;
+  Coordinates coordinates;
+  Rounding rounding;    // of kNearest
+  double cubic_weight;  // the coefficient a of Keys' cubic convolution
+};
+
+// An axis of `in` elements that becomes one of `out`. Element x lies at
+// (x + shift) * numerator / denominator - shift, where shift is 1/2 or 0.
+struct ResampledAxis {
+  std::int64_t in, out;
+  double numerator, denominator;
+
+  // Tap s of element x is number s * out + x of both: its place, and its weight.
+  struct Taps {
+    std::int64_t count = 1;
+    std::vector<std::int64_t> places;
+    std::vector<double> weights;
+  };
+  Taps taps(const Resampling& how) const;
+};
+
+}  // namespace lathe::ops

@@ -1,0 +1,146 @@
+// Images of another size against the definition and ONNX's examples.
+#include <cmath>
+#include <limits>
+
+#include <fmt/ranges.h>
+
+#include "unit/ops/evaluated.h"
+
+namespace lathe::ops {
+namespace {
+
+interp::Tensor counted(const Index& shape) {
+  interp::Tensor out{Dtype::kF32, shape, {}, {}};
+  each_index(shape, [&](const Index&) {
+    out.values.push_back(static_cast<double>(out.values.size() + 1));
+  });
+  return out;
+}
+
+// The rows of what 1, 2, 3 ... become.
+void expect_row(const Arguments& arguments, const Index& input, std::vector<double> first_row) {
+  SCOPED_TRACE(fmt::format("{}", arguments));
+  const Evaluation r = evaluated(built("resize", arguments), {counted(input)});
+  ASSERT_EQ(r.shape.back(), std::ssize(first_row));
+  for (std::size_t x = 0; x < first_row.size(); ++x)
+    EXPECT_NEAR(r.output.values[x], first_row[x], 1e-6) << x;
+}
+
+// The tests of Resize in ONNX.
+TEST(Resize, ExamplesOfOnnx) {
+  const auto two = [](Arguments more) {
+    more["input"] = "1,1,2,2";
+    return more;
+  };
+  const auto four = [](Arguments more) {
+    more["input"] = "1,1,4,4";
+    if (!more.contains("size")) more["scales"] = "2";
+    return more;
+  };
+  expect_row(two({{"mode", "nearest"}, {"scales", "2,3"}}), {1, 1, 2, 2}, {1, 1, 1, 2, 2, 2});
+  expect_row(two({{"scales", "2"}}), {1, 1, 2, 2}, {1, 1.25, 1.75, 2});
+  expect_row(two({{"scales", "2"}, {"coordinates", "align-corners"}}), {1, 1, 2, 2},
+             {1, 4.0 / 3, 5.0 / 3, 2});
+  expect_row(
+      four({{"mode", "cubic"}}), {1, 1, 4, 4},
+      {0.47265625, 0.76953125, 1.24609375, 1.875, 2.28125, 2.91015625, 3.38671875, 3.68359375});
+  expect_row(four({{"mode", "cubic"}, {"coordinates", "align-corners"}}), {1, 1, 4, 4},
+             {1, 1.34110787, 1.80029155, 2.32944606, 2.67055394, 3.19970845, 3.65889213, 4});
+  expect_row(four({{"mode", "nearest"}, {"size", "8"}, {"rounding", "ceil"}}), {1, 1, 4, 4},
+             {1, 2, 2, 3, 3, 4, 4, 4});
+  expect_row(four({{"mode", "nearest"},
+                   {"size", "8"},
+                   {"rounding", "floor"},
+                   {"coordinates", "align-corners"}}),
+             {1, 1, 4, 4}, {1, 1, 1, 2, 2, 3, 3, 4});
+  expect_row(four({{"mode", "nearest"},
+                   {"size", "8"},
+                   {"rounding", "round-prefer-ceil"},
+                   {"coordinates", "asymmetric"}}),
+             {1, 1, 4, 4}, {1, 2, 2, 3, 3, 4, 4, 4});
+}
+
+struct Weighted {
+  std::int64_t place;
+  double weight;
+};
+
+// All elements of an axis in one sum, each with its weight: the definition, in another way.
+std::vector<Weighted> terms_of(std::int64_t x, std::int64_t in, std::int64_t out, double scale,
+                               const std::string& mode, const std::string& coordinates) {
+  const auto place = static_cast<double>(x);
+  double at = (place + 0.5) / scale - 0.5;
+  if (coordinates == "asymmetric") at = place / scale;
+  if (coordinates == "align-corners")
+    at = out == 1 ? 0 : place * static_cast<double>(in - 1) / static_cast<double>(out - 1);
+  if (coordinates == "pytorch-half-pixel" && out == 1) at = 0;
+  std::vector<Weighted> terms;
+  for (std::int64_t i = -4; i < in + 4; ++i) {
+    const double d = std::abs(at - static_cast<double>(i)), a = -0.75;
+    double weight = mode == "linear" ? std::max(0.0, 1 - d) : 0;
+    if (mode == "cubic" && d <= 1) weight = (a + 2) * d * d * d - (a + 3) * d * d + 1;
+    if (mode == "cubic" && d > 1 && d < 2)
+      weight = a * d * d * d - 5 * a * d * d + 8 * a * d - 4 * a;
+    terms.push_back({std::min(std::max<std::int64_t>(i, 0), in - 1), weight});
+  }
+  return terms;
+}
+
+double weighted(const interp::Tensor& x, const Index& index, std::size_t d,
+                const std::vector<std::vector<Weighted>>& terms) {
+  if (d == index.size()) return at(x, index);
+  double sum = 0;
+  for (const Weighted& term : terms[d - 2])
+    if (term.weight != 0) {
+      Index inner = index;
+      inner[d] = term.place;
+      sum += term.weight * weighted(x, inner, d + 1, terms);
+    }
+  return sum;
+}
+
+void check_resize(const Index& input, const Index& size, const std::string& mode,
+                  const std::string& coordinates, const char* dtype) {
+  const Arguments arguments = {{"input", list(input)},
+                               {"size", list(size)},
+                               {"mode", mode},
+                               {"coordinates", coordinates},
+                               {"dtype", dtype}};
+  SCOPED_TRACE(fmt::format("{}", arguments));
+  const Evaluation r = run(built("resize", arguments), 51);
+  Index shape = {input[0], input[1]};
+  shape.insert(shape.end(), size.begin(), size.end());
+  const auto want = [&](const Index& y) {
+    std::vector<std::vector<Weighted>> terms;
+    for (std::size_t a = 0; a < size.size(); ++a)
+      terms.push_back(terms_of(y[a + 2], input[a + 2], size[a],
+                               static_cast<double>(size[a]) / static_cast<double>(input[a + 2]),
+                               mode, coordinates));
+    return weighted(r.inputs[0], y, 2, terms);
+  };
+  expect_output(r, shape, want, 1e-6);
+}
+
+TEST(Resize, LinearAndCubicAlongOneToThreeAxes) {
+  for (const char* mode : {"linear", "cubic"})
+    for (const char* how : {"half-pixel", "pytorch-half-pixel", "align-corners", "asymmetric"})
+      for (const char* dtype : {"f32", "bf16"}) {
+        check_resize({1, 2, 7}, {1}, mode, how, dtype);
+        check_resize({2, 1, 1}, {5}, mode, how, dtype);
+        check_resize({1, 2, 5, 7}, {11, 13}, mode, how, dtype);
+        check_resize({1, 1, 11, 13}, {4, 3}, mode, how, dtype);
+        check_resize({1, 1, 6, 5}, {6, 9}, mode, how, dtype);
+        check_resize({1, 2, 3, 2, 5}, {4, 3, 2}, mode, how, dtype);
+      }
+}
+
+TEST(Resize, TheSameSizeCopies) {
+  for (const char* mode : {"nearest", "linear", "cubic"}) {
+    const Evaluation r =
+        run(built("resize", {{"input", "2,3,5"}, {"size", "5"}, {"mode", mode}}), 52);
+    EXPECT_EQ(r.output.values, r.inputs[0].values);
+  }
+}
+
+}  // namespace
+}  // namespace lathe::ops
