@@ -178,9 +178,18 @@ Result<MaybeBeginning> global_model_for(const std::string& file, const std::stri
   return shipped_global(target_class, workload, options);
 }
 
+// What can be told of a request before any database is opened.
+Status check_request(const LearnRequest& request) {
+  LATHE_TRY(needed_objective(request.options));
+  if (!request.target.empty()) LATHE_TRY(make_target(request.target, 0));
+  LATHE_TRY(shapes_of(request.without));
+  return {};
+}
+
 }  // namespace
 
 Result<Trained> train_global_model(const LearnRequest& request, const std::string& file) {
+  LATHE_TRY_STATUS(check_request(request));
   const Records records = LATHE_TRY(read_records(request));
   Trained trained;
   trained.skipped = records.history.skipped;
@@ -192,15 +201,15 @@ Result<Trained> train_global_model(const LearnRequest& request, const std::strin
 }
 
 Result<Judgement> judge_model(const JudgeRequest& request) {
-  LATHE_TRY(needed_objective(request.learn.options));
-  const Records records = LATHE_TRY(read_records(request.learn));
+  LATHE_TRY_STATUS(check_request(request.learn));
   learn::EvaluationOptions options;
+  options.in_turn = request.held_out == std::vector<std::string>{"each"};
+  if (!options.in_turn) options.held_out = LATHE_TRY(shapes_of(request.held_out));
+  const Records records = LATHE_TRY(read_records(request.learn));
   options.seed = request.learn.options.run.seed;
   const auto training = LATHE_TRY(global_options(request.learn.options, records.target_class));
   options.make_global = [&training] { return model::make_global(training); };
   options.unrelated = request.unrelated;
-  options.in_turn = request.held_out == std::vector<std::string>{"each"};
-  if (!options.in_turn) options.held_out = LATHE_TRY(shapes_of(request.held_out));
   std::vector<std::string> seen;
   if (!request.model_file.empty()) {
     const auto global =

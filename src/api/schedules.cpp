@@ -333,7 +333,8 @@ Result<ScheduleSource> schedule_source(const ScheduleRequest& request) {
       return [request, choose = source.choose](const te::Workload& workload, const Target& target) {
         return choose(workload, target, request);
       };
-  if (request.which.ends_with(".json")) return steps_in_file(request.which);
+  if (request.which.ends_with(".json") || request.which.find('/') != std::string::npos)
+    return steps_in_file(request.which);
   return fail_at("--schedule", ErrorKind::kInvalidArgument,
                  "unknown schedule \"{}\"; known are {}, and files .json with a trace{}",
                  request.which, fmt::join(known_sources(), ", "),

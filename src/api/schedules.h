@@ -32,8 +32,8 @@ using ScheduleSource =
     std::function<Result<Chosen>(const te::Workload& workload, const Target& target)>;
 
 struct ScheduleRequest {
-  // A name of known_sources(), or a file .json with the steps of a trace, for the names of the
-  // workload's key.
+  // A name of known_sources(), or a file with the steps of a trace, for the names of the workload's
+  // key: its name ends with .json or has a slash.
   std::string which = "best";
   std::string database;
   CacheMode cache_mode = CacheMode::kWarm;

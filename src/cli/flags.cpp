@@ -91,7 +91,10 @@ void add_schedule_flag(FlagSet& flags, std::string& schedule) {
                "the best on record, what the models choose unmeasured, the analytic default, or "
                "the loops as written");
   flags.on_text("--trace", "FILE.json", "instead, the steps of this JSON list (docs/steps.md)",
-                [&schedule](const std::string& file) { schedule = file; });
+                [&schedule](const std::string& file) {
+                  const bool tells = file.ends_with(".json") || file.find('/') != std::string::npos;
+                  schedule = tells ? file : "./" + file;
+                });
   flags.contradict("--trace", {"--schedule"});
 }
 

@@ -1,5 +1,6 @@
 // lathe show: shows a workload at every level from expression to machine code, and the graph of a
 // model.
+#include <algorithm>
 #include <memory>
 
 #include "api/views.h"
@@ -34,7 +35,9 @@ Result<int> perform(Flags flags) {
   request.target = LATHE_TRY(target_of(flags.machine));
   request.flavour = flags.machine.space;
   request.json = flags.json;
-  if (!api::needs_schedule(flags.what) && flags.schedule.ends_with(".json"))
+  const auto sources = api::known_sources();
+  if (!api::needs_schedule(flags.what) &&
+      std::ranges::find(sources, flags.schedule) == sources.end())
     return fail_at("--trace", ErrorKind::kInvalidArgument,
                    "--what {} shows no schedule; --what scheduled applies these steps", flags.what);
   if (api::needs_schedule(flags.what)) {

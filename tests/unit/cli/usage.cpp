@@ -159,6 +159,13 @@ TEST_F(Usage, Values) {
           "--what: unknown view \"everything\"; known are expression");
   refused({"show", "C6", "--what", "nest", "--trace", "x.json"}, kWrongUsage,
           "--trace: --what nest shows no schedule");
+  refused({"show", "C6", "--what", "nest", "--trace", "steps"}, kWrongUsage,
+          "--trace: --what nest shows no schedule");
+  refused({"bench", "C6", "--trace", "no-such-steps"}, kFailed,
+          "no-such-steps: the file cannot be read");
+  refused({"show", "C6", "--what", "ptx"}, kWrongUsage, "cannot be shown as ptx, but as llvm and");
+  refused({"show", "C6", "--what", "llvm", "--target", "cuda:sm_80"}, kWrongUsage,
+          "cannot be shown as llvm, but as ptx and source");
   refused({"bench", "C6", "--schedule", "fastest"}, kWrongUsage,
           "--schedule: must be one of best, predicted, default, naive");
 }
@@ -166,6 +173,8 @@ TEST_F(Usage, Values) {
 TEST_F(Usage, Targets) {
   refused({"tune", "C6", "--target", "gpu"}, kWrongUsage, "unknown target \"gpu\"");
   refused({"tune", "C6", "--target", "cpu:no-such-cpu"}, kWrongUsage, "no-such-cpu");
+  refused({"show", "C6", "--target", "cuda:no-such-card"}, kWrongUsage,
+          "unknown card \"no-such-card\"");
   refused({"tune", "C6", "--target", "cpu:host;threads=2", "--threads", "3"}, kWrongUsage,
           "--threads: 3 here, 2 in the target");
   // Made here, but not timed here; "x86" or "aarch64", whichever this is not.
@@ -339,6 +348,13 @@ TEST_F(Usage, Models) {
   refused({"model", "eval", "--frob"}, kWrongUsage, "see lathe model eval --help");
   refused({"model", "train"}, kWrongUsage, "--output is required");
   refused({"model", "train", "-o", "m.model"}, kFailed, "there is no database here yet");
+  refused({"model", "train", "-o", "m.model", "--without", "frob"}, kWrongUsage,
+          "unknown workload \"frob\"");
+  refused({"model", "train", "-o", "m.model", "--target", "frob"}, kWrongUsage,
+          "unknown target \"frob\"");
+  refused({"model", "train", "-o", "m.model", "--model", "none"}, kWrongUsage,
+          "--model: none does not learn");
+  refused({"model", "eval", "--held-out", "frob"}, kWrongUsage, "unknown workload \"frob\"");
   refused({"model", "eval", "--from", "/no/such.db"}, kFailed,
           "/no/such.db: there is no database here yet");
   refused({"model", "eval", "--train-rows", "-1"}, kWrongUsage,

@@ -158,7 +158,7 @@ Result<CudaTarget> cuda_card(const std::string& name) {
   auto queried = query_cuda_card(name);
   if (queried) return queried;
   return fail(
-      ErrorKind::kNotFound,
+      ErrorKind::kInvalidArgument,
       "unknown card \"{}\"; known are {}; architectures are {}; cuda:FILE takes a file that "
       "describes a card",
       name, known_cards(name), architecture_list());

@@ -6,21 +6,10 @@
 #include "compiler/ir/flat/rewrite.h"
 #include "compiler/ir/flat/verify_buffers.h"
 #include "compiler/ir/flat/verify_groups.h"
+#include "compiler/ir/flat/verify_types.h"
 
 namespace lathe::flat {
 namespace {
-
-std::string described(Type type) {
-  return type.lanes == 1 ? std::string(name_of(type.dtype))
-                         : fmt::format("{} x {}", name_of(type.dtype), type.lanes);
-}
-bool is_integer(Dtype dtype) { return !is_float(dtype) && dtype != Dtype::kBool; }
-
-bool bitcasts(Dtype from, Dtype to) {
-  if (size_of(from) == size_of(to)) return true;
-  const auto half = [](Dtype d) { return d == Dtype::kF16 || d == Dtype::kBF16; };
-  return (half(from) && to == Dtype::kI32) || (half(to) && from == Dtype::kI32);
-}
 
 // Walks once over prepare or run. It keeps the first fault that it finds; after that it only
 // unwinds.
@@ -98,14 +87,9 @@ class Verifier {
     require(e->type == Type{Dtype::kI64, 1}, e, "a variable of type {}", described(e->type));
   }
   void check(const Unary& n, const Expr& e) {
-    const Dtype dtype = n.x->type.dtype;
     require(n.x->type == e->type, e, "{} of {} yields {}", ir::name_of(n.op), described(n.x->type),
             described(e->type));
-    const bool fits = n.op == UnaryOp::kNot                               ? dtype == Dtype::kBool
-                      : n.op == UnaryOp::kNeg || n.op == UnaryOp::kAbs    ? dtype != Dtype::kBool
-                      : n.op >= UnaryOp::kSign && n.op <= UnaryOp::kIsInf ? false
-                                                                          : is_float(dtype);
-    require(fits, e, "{} of {}", ir::name_of(n.op), described(n.x->type));
+    require(takes(n.op, n.x->type.dtype), e, "{} of {}", ir::name_of(n.op), described(n.x->type));
   }
   void check(const Binary& n, const Expr& e) {
     const Type type = n.a->type;
@@ -115,32 +99,6 @@ class Verifier {
     require(e->type == result, e, "{} of {} yields {}", name_of(n.op), described(type),
             described(e->type));
     require(takes(n.op, type.dtype), e, "{} of {}", name_of(n.op), described(type));
-  }
-  static bool takes(BinaryOp op, Dtype dtype) {
-    switch (op) {
-      case BinaryOp::kAdd:
-      case BinaryOp::kSub:
-      case BinaryOp::kMul:
-      case BinaryOp::kDiv: return dtype != Dtype::kBool;
-      case BinaryOp::kMod: return is_integer(dtype);
-      case BinaryOp::kPow:
-      case BinaryOp::kScale: return is_float(dtype);
-      case BinaryOp::kMin:
-      case BinaryOp::kMax:
-      case BinaryOp::kLt:
-      case BinaryOp::kLe:
-      case BinaryOp::kEq:
-      case BinaryOp::kNe: return true;
-      case BinaryOp::kAnd:
-      case BinaryOp::kOr: return dtype == Dtype::kBool;
-      case BinaryOp::kBitAnd:
-      case BinaryOp::kBitOr:
-      case BinaryOp::kBitXor:
-      case BinaryOp::kShl:
-      case BinaryOp::kShr: return is_integer(dtype);
-      case BinaryOp::kSar: return is_integer(dtype) && !is_unsigned(dtype);
-    }
-    return false;
   }
   void check(const Fma& n, const Expr& e) {
     require(n.a->type == e->type && n.b->type == e->type && n.c->type == e->type, e,
