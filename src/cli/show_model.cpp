@@ -2,6 +2,7 @@
 
 #include "cli/application.h"
 #include "cli/command.h"
+#include "cli/results.h"
 #include "compiler/te/parse.h"
 #include "graph/import/import.h"
 #include "graph/ir/print.h"
