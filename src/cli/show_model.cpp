@@ -3,6 +3,7 @@
 #include "api/model.h"
 #include "cli/application.h"
 #include "cli/command.h"
+#include "cli/results.h"
 #include "compiler/te/parse.h"
 #include "graph/ir/print.h"
 

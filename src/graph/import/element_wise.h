@@ -36,5 +36,7 @@ std::vector<Row> reduction_rows();
 std::vector<Row> norm_rows();
 std::vector<Row> resize_rows();
 std::vector<Row> quantized_rows();
+std::vector<Row> loss_rows();
+std::vector<Row> selection_rows();
 
 }  // namespace lathe::graph
