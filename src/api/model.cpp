@@ -135,7 +135,7 @@ class ModelMaker {
   Status add_output(int output) {
     int value = graph_.storage_of(output);
     const graph::Value& seen = graph_.value(output);
-    if (!made_.contains(value) || std::ranges::contains(sequence_.outputs, value)) {
+    if (!made_.contains(value) || std::ranges::count(sequence_.outputs, value) > 0) {
       const std::string text = fmt::format("X: {}[{}]; Y[i] = X[i]", name_of(seen.dtype),
                                            graph_.value(output).elements());
       const auto copy = LATHE_TRY(te::parse_workload(text));

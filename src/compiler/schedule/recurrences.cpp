@@ -27,7 +27,10 @@ struct Moved {
 class RecurrenceCheck {
  public:
   explicit RecurrenceCheck(const ir::Nest& nest)
-      : nest_(nest), order_(nest.blocks_in_order()), place_(nest.blocks.size(), -1) {
+      : nest_(nest),
+        order_(nest.blocks_in_order()),
+        place_(nest.blocks.size(), -1),
+        steps_(analysis::step_loops(nest)) {
     for (std::size_t i = 0; i < order_.size(); ++i)
       place_[static_cast<std::size_t>(order_[i])] = static_cast<int>(i);
     writers_.resize(nest.buffers.size());
@@ -90,7 +93,7 @@ class RecurrenceCheck {
         continue;
       const bool alike = written == moved(to, read.index[d]) &&
                          starts_at_zero(from, from.index[d]) && starts_at_zero(to, read.index[d]);
-      if (!alike) return !back;
+      if (!alike) return !back && (!is_of_steps(written) || is_whole(from.writes, written));
       if (from.index[d].offset == read.index[d].offset) continue;
       if (axis >= 0) return false;
       axis = static_cast<int>(d);
@@ -100,6 +103,11 @@ class RecurrenceCheck {
     return runs_in_order(from, from.index[d], read.index[d].offset - from.index[d].offset) &&
            is_whole(from.writes, moved(from, from.index[d])) && is_unpadded(writer) &&
            is_unpadded(reader);
+  }
+
+  bool is_of_steps(const std::vector<Moved>& written) const {
+    return std::ranges::any_of(
+        written, [&](const Moved& m) { return std::ranges::count(steps_, m.loop) > 0; });
   }
 
   // True if the elements that lie so far from the one that is written are written before it.
@@ -135,7 +143,8 @@ class RecurrenceCheck {
 
   const ir::Nest& nest_;
   std::vector<BlockId> order_;
-  std::vector<int> place_;                     // by block: its place in the order
+  std::vector<int> place_;  // by block: its place in the order
+  std::vector<LoopId> steps_;
   std::vector<std::vector<BlockId>> writers_;  // by buffer
 };
 

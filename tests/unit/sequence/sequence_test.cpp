@@ -54,11 +54,12 @@ TEST(Sequence, ValuesShareOneArena) {
 
 TEST(Sequence, WhatIsConstantIsComputedOnce) {
   // Weights are scaled in prepare, then multiplied; the other shape has the same elements.
-  Sequence scaled{.values = {{"w", true}, {"x"}, {"scaled"}, {"y", false, {20}}},
-                  .parts = {{"scale", naive("X: f32[12]; Y[i] = X[i] * 2"), {0}, {2}},
-                            {"product", naive(kProduct), {1, 2}, {3}}},
-                  .inputs = {0, 1},
-                  .outputs = {3}};
+  Sequence scaled{
+      .values = {{.name = "w", .constant = true}, {"x"}, {"scaled"}, {.name = "y", .shape = {20}}},
+      .parts = {{"scale", naive("X: f32[12]; Y[i] = X[i] * 2"), {0}, {2}},
+                {"product", naive(kProduct), {1, 2}, {3}}},
+      .inputs = {0, 1},
+      .outputs = {3}};
   const auto joined = join(scaled);
   ASSERT_TRUE(joined) << joined.error().text();
   EXPECT_GE(joined->program.prepare.size(), 1U);
@@ -96,7 +97,7 @@ TEST(Sequence, TellsWhatDoesNotGoTogether) {
             "the inputs are no values, each once");
   EXPECT_EQ(said({three, {{"p", product, {0, 1}, {2}}}, {0, 1}, {3}}),
             "the outputs are no values, each once");
-  const std::vector<Value> four = {{"a"}, {"b"}, {"c"}, {"d", false, {3, 3}}};
+  const std::vector<Value> four = {{"a"}, {"b"}, {"c"}, {.name = "d", .shape = {3, 3}}};
   EXPECT_EQ(said({four, {{"t", twice, {0}, {1}}, {"r", row, {1}, {2}}}, {0}, {2}}),
             "r: b is stored in another type, size or layout than the part reads as A");
   EXPECT_EQ(said({four, {{"t", twice, {0}, {3}}}, {0}, {3}}),
