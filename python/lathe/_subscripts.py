@@ -70,7 +70,10 @@ def _spread(
     named = [rank - len(term.replace("...", "")) for term, rank in zip(terms, ranks)]
     longest = max((n for n, term in zip(named, terms) if "..." in term), default=0)
     if longest > len(free):
-        raise invalid(f'"{subscripts}" has more dimensions than there are letters; give operands fewer of them')
+        raise invalid(
+            f'"{subscripts}" has more dimensions than there are letters; give operands fewer of '
+            "them"
+        )
     row = "".join(free[: max(longest, 0)])
     out = []
     for term, count, rank in zip(terms, named, ranks):
@@ -89,7 +92,9 @@ def _split(subscripts: str, operands: int) -> tuple[list[str], str | None]:
     terms = left.split(",")
     for term in [*terms, right]:
         if term.count("...") > 1 or "." in term.replace("...", ""):
-            raise invalid(f'"{subscripts}" has a point that is no "..."; write three, once in an operand')
+            raise invalid(
+                f'"{subscripts}" has a point that is no "..."; write three, once in an operand'
+            )
         _check_letters(term.replace("...", ""), subscripts)
     if len(terms) != operands:
         raise invalid(
@@ -106,8 +111,8 @@ def _sizes(terms: list[str], shapes: Sequence[Sequence[int]]) -> dict[str, int]:
         for letter, size in zip(term, shape):
             if own[letter] != size:
                 raise invalid(
-                    f'"{letter}" is {size} and {own[letter]} long in the operand "{term}"; a letter '
-                    "that stands there twice needs equal lengths"
+                    f'"{letter}" is {size} and {own[letter]} long in the operand "{term}"; a '
+                    "letter that stands there twice needs equal lengths"
                 )
             known = sizes.get(letter, 1)
             if known not in (1, size) and size != 1:
@@ -128,7 +133,9 @@ def parse(subscripts: str, shapes: Sequence[Sequence[int]]) -> Contraction:
         letters = sorted(set("".join(terms)) - set(row))
         result = row + "".join(x for x in letters if "".join(terms).count(x) == 1)
     elif row and "..." not in result:
-        raise invalid(f'the result of "{subscripts}" lacks the "..." that its operands have; write it there')
+        raise invalid(
+            f'the result of "{subscripts}" lacks the "..." that its operands have; write it there'
+        )
     else:
         result = result.replace("...", row)
     for letter in result:

@@ -286,7 +286,6 @@ Prepared prepare(const te::Workload& workload, const CpuTarget& target, const Ro
     steps.insert(prepared.nest.loops[loop].name);
   if (!steps.empty()) {
     prepared.view = view_of(prepared.nest, workload, steps);
-    prepared.view.contract.free_layout = false;  // rules choose none in single steps
     return prepared;
   }
   split_reductions(prepared, workload, target, shares);
