@@ -46,9 +46,9 @@ TEST_F(Models, WrongWordsAndFilesAreAnswered) {
   refused({"show", path.c_str(), "--shape", "batch=1", "--what", "space"}, kWrongUsage,
           "of a model there are graph, tasks and text");
   refused({"show", path.c_str(), "--shape", "batch=1", "--dtype", "f16"}, kWrongUsage,
-          "a model takes --shape and --what alone");
+          "a model takes --shape alone");
   refused({"show", "none.onnx"}, kFailed, "none.onnx");
-  refused({"tune", path.c_str()}, kFailed, "which only `lathe show` reads so far");
+  refused({"tune", path.c_str()}, kFailed, "which `lathe show` and `lathe compile` read");
   const std::string unknown = model("Frobnicate");
   const Outcome listed = lathe({"show", unknown.c_str(), "--shape", "batch=1"});
   EXPECT_EQ(listed.code, kFailed);
