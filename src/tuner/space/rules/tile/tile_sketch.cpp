@@ -1,5 +1,6 @@
 #include "tuner/space/rules/tile/tile_sketch.h"
 
+#include "compiler/analysis/recurrences.h"
 #include "tuner/space/rules/rows/join_rows.h"
 #include "tuner/space/rules/shared/plain_loops.h"
 #include "tuner/space/rules/tile/tile_builder.h"
@@ -7,17 +8,35 @@
 namespace lathe::space {
 namespace {
 
+// Reductions first: they may have maps in their loops.
+void schedule_others(const Tiling& tiling, const CpuTarget& target, Draft& draft) {
+  CpuTarget one = target;
+  one.threads = 1;
+  const te::Workload& view = tiling.prepared.view;
+  for (const bool reduce : {true, false})
+    for (const te::Stage& stage : view.stages)
+      if ((stage.reduce != ir::ReduceOp::kNone) == reduce &&
+          !draft.placed.contains(view.tensors[static_cast<std::size_t>(stage.tensor)].name))
+        schedule_plainly(view, stage, tiling.grouped.contains(stage.tensor) ? one : target,
+                         draft.nest, draft.trace, draft.placed);
+}
+
+// What goes on step by step may refuse tiles and copies; then no stage has any.
+Sketch without_tiles(const Tiling& tiling, const CpuTarget& target) {
+  Draft draft{tiling.prepared.nest, tiling.prepared.steps, {}, target.threads};
+  schedule_others(tiling, target, draft);
+  return {std::move(draft.nest), std::move(draft.trace)};
+}
+
 // Layouts that the schedule chooses are those of the whole sum.
 Result<Sketch> build_sketch(const Tiling& tiling, const TiledStage& whole,
                             std::span<const std::int64_t> values, int threads) {
-  CpuTarget target = tiling.target, one = tiling.target;
+  CpuTarget target = tiling.target;
   target.threads = threads;
-  one.threads = 1;
   Draft draft{tiling.prepared.nest,
               tiling.prepared.steps,
               {},
               tiling.joined.empty() ? threads : tiling.target.threads};
-  const te::Workload& view = tiling.prepared.view;
   try {
     TileBuilder(whole, values, draft).free_layouts();
     TileBuilder(tiling.main, values, draft).tile();
@@ -27,16 +46,11 @@ Result<Sketch> build_sketch(const Tiling& tiling, const TiledStage& whole,
       if (!draft.placed.contains(own.tensors[static_cast<std::size_t>(tensor)].name))
         TileBuilder(other, values, draft).tile();
     }
-    // Reductions first: they may have maps in their loops.
-    for (const bool reduce : {true, false})
-      for (const te::Stage& stage : view.stages)
-        if ((stage.reduce != ir::ReduceOp::kNone) == reduce &&
-            !draft.placed.contains(view.tensors[static_cast<std::size_t>(stage.tensor)].name))
-          schedule_plainly(view, stage, tiling.grouped.contains(stage.tensor) ? one : target,
-                           draft.nest, draft.trace, draft.placed);
+    schedule_others(tiling, target, draft);
     for (const auto& loops : tiling.joined)
       join_rows(loops, tiling.target.threads, draft.nest, draft.trace);
   } catch (const StepRefused& refused) {
+    if (analysis::has_recurrence(tiling.prepared.nest)) return without_tiles(tiling, target);
     return fail(ErrorKind::kIllegalSchedule, "{}", refused.error.text());
   }
   return Sketch{std::move(draft.nest), std::move(draft.trace)};
