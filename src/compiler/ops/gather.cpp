@@ -135,9 +135,8 @@ Result<std::vector<Algorithm>> build_embedding(const Values& values) {
     return Values::error("dtype", "a mean needs a floating-point type, {} is none", name_of(dtype));
   std::vector<std::string> index = iterators('k', indices.size()), written = index;
   Shape output = indices;
-  std::string declared,
-      value = fmt::format("T[{},j{}]", lookup.place(element("I", index), table[0], table[0]),
-                          lookup.otherwise());
+  std::string value = fmt::format(
+      "T[{},j{}]", lookup.place(element("I", index), table[0], table[0]), lookup.otherwise());
   if (bag != "none") {
     written.pop_back();
     output.pop_back();

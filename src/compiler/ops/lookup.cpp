@@ -30,7 +30,7 @@ bool has_negative(Dtype dtype) {
 
 std::string Lookup::declared(const std::vector<std::int64_t>& shape,
                              const std::vector<std::int64_t>& sizes) const {
-  const std::string text = typed(shaped("I", shape), index_dtype);
+  std::string text = typed(shaped("I", shape), index_dtype);
   if (outside != Outside::kPromised && outside != Outside::kNegative) return text;
   const std::int64_t most = *std::ranges::max_element(sizes), largest = largest_of(index_dtype);
   const bool below = outside == Outside::kNegative && has_negative(index_dtype);

@@ -29,6 +29,21 @@ const char* reason_of_intrinsic(Refusal refusal) {
   }
 }
 
+// Of steps that want a certain form of a reduction.
+const char* reason_of_reduction(Refusal refusal) {
+  switch (refusal) {
+    case Refusal::kNoBound:
+      return "this needs a reduction of select(condition, terms, neutral element), where one "
+             "comparison bounds the iterator by what the terms do not depend on";
+    case Refusal::kNoWindow:
+      return "this needs a reduction of select(condition, terms, neutral element), where "
+             "comparisons bound the iterator so that every window is shorter than the loop";
+    case Refusal::kNoTerms:
+      return "this needs a sum of terms that are added or subtracted, and a name for each";
+    default: return reason_of_intrinsic(refusal);
+  }
+}
+
 // Of steps that want a certain form of the program.
 const char* reason_of_form(Refusal refusal) {
   switch (refusal) {
@@ -79,18 +94,10 @@ const char* reason_of_form(Refusal refusal) {
       return "it reads elements that it has written before, or that a later block has: keep the "
              "loops along that axis serial or unrolled, in their order, around all of these blocks "
              "and without shifted tails, and what is read whole in memory";
-    case Refusal::kNoBound:
-      return "this needs a reduction of select(condition, terms, neutral element), where one "
-             "comparison bounds the iterator by what the terms do not depend on";
-    case Refusal::kNoWindow:
-      return "this needs a reduction of select(condition, terms, neutral element), where "
-             "comparisons bound the iterator so that every window is shorter than the loop";
-    case Refusal::kNoTerms:
-      return "this needs a sum of terms that are added or subtracted, and a name for each";
     case Refusal::kBadDimension:
       return "partial results have the dimensions of the result and one more; there is no such "
              "place for it";
-    default: return reason_of_intrinsic(refusal);
+    default: return reason_of_reduction(refusal);
   }
 }
 

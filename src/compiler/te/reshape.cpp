@@ -209,7 +209,7 @@ class Reshaper {
       std::size_t first = 0;
       for (std::size_t b = 0; b < after.size(); first += before[b++].size())
         add_indices(*access, first, before[b], after[b], stage.iters, index);
-      const ir::Expr made = ir::lookup(tensor, std::move(index), leaf->dtype, access->pad);
+      ir::Expr made = ir::lookup(tensor, std::move(index), leaf->dtype, access->pad);
       const ir::Expr inside = access->pad ? is_inside(*access, before, after) : nullptr;
       if (inside == nullptr) return made;
       return ir::select(inside, made, ir::constant(*access->pad, leaf->dtype));

@@ -207,11 +207,27 @@ Made gelu(Site& site) {
   return mapped("Gelu", kind == "tanh" ? "gelu-tanh" : "gelu").make(site);
 }
 
+std::vector<Row> rows_with_settings() {
+  return {
+      with_settings("LeakyRelu", {{"alpha", 0.01}}, "select({0} < 0, {0} * {a}, {0})"),
+      with_settings("Elu", {{"alpha", 1}}, "select({0} < 0, {a} * expm1(min({0}, 0)), {0})"),
+      with_settings("Celu", {{"alpha", 1}}, "select({0} < 0, {a} * expm1(min({0}, 0) / {a}), {0})"),
+      with_settings("Selu",
+                    {{"alpha", 1.67326319217681884765625}, {"gamma", 1.05070102214813232421875}},
+                    "{b} * select({0} <= 0, {a} * expm1(min({0}, 0)), {0})"),
+      with_settings("ThresholdedRelu", {{"alpha", 1}}, "select({0} > {a}, {0}, 0)"),
+      with_settings("HardSigmoid", {{"alpha", 0.2}, {"beta", 0.5}},
+                    "max(0, min(1, {a} * {0} + {b}))"),
+      with_settings("Shrink", {{"lambd", 0.5}, {"bias", 0}},
+                    "select({0} < -{a}, {0} + {b}, select({0} > {a}, {0} - {b}, 0))"),
+  };
+}
+
 }  // namespace
 
 std::vector<Row> element_wise_rows() {
   constexpr Dtype kBool = Dtype::kBool;
-  return {
+  std::vector<Row> rows = {
       mapped("Relu", "relu", "relu({0})"),
       mapped("Sigmoid", "sigmoid"),
       mapped("Tanh", "tanh"),
@@ -270,18 +286,10 @@ std::vector<Row> element_wise_rows() {
       unary("Atanh", "0.5 * log1p(2 * {0} / (1 - {0}))"),
       unary("IsNaN", "isnan({0})", kBool),
       {"IsInf", 10, 1, is_infinite},
-      with_settings("LeakyRelu", {{"alpha", 0.01}}, "select({0} < 0, {0} * {a}, {0})"),
-      with_settings("Elu", {{"alpha", 1}}, "select({0} < 0, {a} * expm1(min({0}, 0)), {0})"),
-      with_settings("Celu", {{"alpha", 1}}, "select({0} < 0, {a} * expm1(min({0}, 0) / {a}), {0})"),
-      with_settings("Selu",
-                    {{"alpha", 1.67326319217681884765625}, {"gamma", 1.05070102214813232421875}},
-                    "{b} * select({0} <= 0, {a} * expm1(min({0}, 0)), {0})"),
-      with_settings("ThresholdedRelu", {{"alpha", 1}}, "select({0} > {a}, {0}, 0)"),
-      with_settings("HardSigmoid", {{"alpha", 0.2}, {"beta", 0.5}},
-                    "max(0, min(1, {a} * {0} + {b}))"),
-      with_settings("Shrink", {{"lambd", 0.5}, {"bias", 0}},
-                    "select({0} < -{a}, {0} + {b}, select({0} > {a}, {0} - {b}, 0))"),
   };
+  const std::vector<Row> others = rows_with_settings();
+  rows.insert(rows.end(), others.begin(), others.end());
+  return rows;
 }
 
 }  // namespace lathe::graph

@@ -33,7 +33,6 @@ Status check_product_types(const Site& site) {
 // A * B, scaled, with a scaled C of any shape that fits.
 Made scaled_gemm(Site& site, const Sizes& sizes, bool ta, bool tb, double alpha, double beta) {
   const Shape shape{sizes.m, sizes.n};
-  const std::string type(name_of(site.dtype(0)));
   std::string text = declared("A", site.dtype(0), site.shape(0)) + "\n" +
                      declared("B", site.dtype(1), site.shape(1)) + "\n";
   std::vector<int> ids{site.input(0), site.input(1)};
@@ -92,7 +91,6 @@ Made broadcast_matmul(Site& site, const Shape& a, const Shape& b, const Shape& s
     const std::size_t at = matrix.size() - 1 - row_or_column;
     const std::int64_t size = matrix[at];
     matrix[at] = 1;  // so that only the others follow the output
-    std::string text = read_indices(matrix, shape);
     std::vector<std::string> indices;
     for (std::size_t d = 0; d < matrix.size(); ++d)
       indices.push_back(d == at          ? fmt::format("k:{}", size)

@@ -225,6 +225,14 @@ void Planner::place_in_group(BufferId id, flat::Buffer& made) {
            buffer.name, area, plan_.grids->group_bytes);
 }
 
+namespace {
+
+tensor::Data literal_of(const ir::Buffer& buffer) {
+  return tensor::Data::of(buffer.dtype, buffer.literal);
+}
+
+}  // namespace
+
 void Planner::allocate() {
   std::vector<char> used(nest_.buffers.size(), 0);
   for (std::size_t b = 0; b < plan_.blocks.size(); ++b) {
@@ -264,8 +272,7 @@ void Planner::allocate() {
         made.scope = flat::Scope::kOutput, made.slot = outputs++;
         break;
       case ir::Scope::kLiteral:
-        made.scope = flat::Scope::kLiteral;
-        made.literal = tensor::Data::of(buffer.dtype, buffer.literal);
+        made.scope = flat::Scope::kLiteral, made.literal = literal_of(buffer);
         break;
       case ir::Scope::kMemory:
         if (plan_.in_parallel(buffer.at)) reserve(flat::Scope::kThread, program_.thread_bytes);

@@ -67,7 +67,7 @@ class Windowing {
     const bool leaves = range.high >= extent;
     if (leaves && !ends) conditions.push_back(ir::binary(BinaryOp::kLt, place, whole(extent)));
     value = leaves ? ir::binary(BinaryOp::kMin, place, whole(extent - 1)) : place;
-    const auto terms = ir::with_iterators(bounded.terms, values);
+    auto terms = ir::with_iterators(bounded.terms, values);
     if (!terms) return std::nullopt;
     for (const Expr& other : bounded.others) {
       const auto condition = ir::with_iterators(other, values);
