@@ -207,6 +207,22 @@ Made gelu(Site& site) {
   return mapped("Gelu", kind == "tanh" ? "gelu-tanh" : "gelu").make(site);
 }
 
+std::vector<Row> more_functions() {
+  constexpr Dtype kBool = Dtype::kBool;
+  return {
+      unary("Sin", "sin({0})"),
+      unary("Cos", "cos({0})"),
+      unary("Tan", "tan({0})"),
+      unary("Sinh", "(expm1({0}) - expm1(-{0})) * 0.5"),
+      unary("Cosh", "(exp({0}) + exp(-{0})) * 0.5"),
+      unary("Asinh", "sign({0}) * log1p(abs({0}) + {0} * {0} / (1 + sqrt({0} * {0} + 1)))"),
+      unary("Acosh", "log1p({0} - 1 + sqrt(({0} - 1) * ({0} + 1)))"),
+      unary("Atanh", "0.5 * log1p(2 * {0} / (1 - {0}))"),
+      unary("IsNaN", "isnan({0})", kBool),
+      {"IsInf", 10, 1, is_infinite},
+  };
+}
+
 std::vector<Row> rows_with_settings() {
   return {
       with_settings("LeakyRelu", {{"alpha", 0.01}}, "select({0} < 0, {0} * {a}, {0})"),
@@ -276,19 +292,9 @@ std::vector<Row> element_wise_rows() {
       unary("Ceil", "ceil({0})"),
       unary("Round", "round({0})"),
       unary("Sign", "sign({0})"),
-      unary("Sin", "sin({0})"),
-      unary("Cos", "cos({0})"),
-      unary("Tan", "tan({0})"),
-      unary("Sinh", "(expm1({0}) - expm1(-{0})) * 0.5"),
-      unary("Cosh", "(exp({0}) + exp(-{0})) * 0.5"),
-      unary("Asinh", "sign({0}) * log1p(abs({0}) + {0} * {0} / (1 + sqrt({0} * {0} + 1)))"),
-      unary("Acosh", "log1p({0} - 1 + sqrt(({0} - 1) * ({0} + 1)))"),
-      unary("Atanh", "0.5 * log1p(2 * {0} / (1 - {0}))"),
-      unary("IsNaN", "isnan({0})", kBool),
-      {"IsInf", 10, 1, is_infinite},
   };
-  const std::vector<Row> others = rows_with_settings();
-  rows.insert(rows.end(), others.begin(), others.end());
+  for (const std::vector<Row>& others : {more_functions(), rows_with_settings()})
+    rows.insert(rows.end(), others.begin(), others.end());
   return rows;
 }
 
