@@ -31,7 +31,7 @@ target_include_directories(liblathe INTERFACE
 lathe_objects_of(api objects)
 add_library(liblathe_static STATIC ${objects})
 set_target_properties(liblathe_static PROPERTIES OUTPUT_NAME lathe LINKER_LANGUAGE CXX)
-set(LATHE_STATIC_NEEDS fmt spdlog sqlite3 xgboost zstd LLVM-19)
+set(LATHE_STATIC_NEEDS fmt spdlog sqlite3 xgboost zstd protobuf-lite LLVM-19)
 
 # What is installed is linked with the RUNPATH that it is installed with, which is none: CMake would
 # end another one with an empty entry, to have a text to replace, and that means the current folder.
@@ -119,7 +119,7 @@ endif()
 list(APPEND CPACK_COMPONENTS_ALL static)
 set(CPACK_DEBIAN_STATIC_PACKAGE_NAME lathe-static)
 set(CPACK_DEBIAN_STATIC_PACKAGE_DEPENDS "lathe (= ${PROJECT_VERSION}), libfmt-dev, libspdlog-dev, \
-libsqlite3-dev, libxgboost-dev, libzstd-dev, llvm-19-dev")
+libsqlite3-dev, libxgboost-dev, libzstd-dev, libprotobuf-dev, llvm-19-dev")
 set(CPACK_DEBIAN_STATIC_DESCRIPTION "the library of lathe as an archive, to link it into programs")
 include(CPack)
 

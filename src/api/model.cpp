@@ -101,20 +101,10 @@ class ModelMaker {
     sequence_.values.push_back(std::move(made));
   }
 
-  // The expression with those inputs constant that are known.
-  te::Workload with_known(const graph::Node& node) const {
-    te::Workload out = node.expression;
-    const std::vector<int> inputs = out.inputs();
-    for (std::size_t i = 0; i < inputs.size(); ++i)
-      out.tensors[at(inputs[i])].constant =
-          graph_.value(graph_.storage_of(node.inputs[i])).constant.has_value();
-    return out;
-  }
-
   Status add_node(const graph::Node& node) {
     sequence::Part part{plain_name(node.name, true), {}, {}, node.outputs};
     for (const int input : node.inputs) part.inputs.push_back(graph_.storage_of(input));
-    return add_part(std::move(part), with_known(node));
+    return add_part(std::move(part), node.expression);
   }
 
   Status add_part(sequence::Part part, const te::Workload& workload) {

@@ -159,7 +159,7 @@ class Ranges(Case):
 
     def test_wrong_ones(self) -> None:
         for part, ranges in (
-            ('"Z" is no input', {"Z": (0, 1)}),
+            ("given for Z, which is no input", {"Z": (0, 1)}),
             ("no smaller", {"X": (1, 0)}),
             ("two numbers", {"X": 1}),
             ("two numbers", {"X": (1, 2, 3)}),

@@ -51,7 +51,7 @@ class Script(unittest.TestCase):
         status, said, asked = self.run_test()
         self.assertEqual(status, 0, said)
         self.assertNotIn("Not tested", said)
-        for part in ("install --paper\n", "install --torch\n", "install --python\n",
+        for part in ("install --paper --onnx\n", "install --torch\n", "install --python\n",
                      "install --opencl\n", "install --ptxas\n",
                      "cmake --preset release", "ctest --test-dir build/tsan"):
             self.assertIn(part, asked)

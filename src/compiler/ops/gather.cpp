@@ -31,8 +31,15 @@ std::string sized(const std::vector<std::string>& iters, const Shape& shape) {
   return fmt::format("{}", fmt::join(out, ","));
 }
 
+// Of elements that are read as they are: bools, too.
+Result<Dtype> element_type(const Values& values) {
+  if (values.text("dtype") != name_of(Dtype::kBool)) return dtype_of(values);
+  if (values.text("outside") != "fill") return Dtype::kBool;
+  return Values::error("outside", "no number fills a tensor of bools; take another meaning");
+}
+
 Result<std::vector<Algorithm>> build_gather(const Values& values) {
-  const Dtype dtype = LATHE_TRY(dtype_of(values));
+  const Dtype dtype = LATHE_TRY(element_type(values));
   const Lookup lookup = LATHE_TRY(lookup_of(values, dtype));
   const Shape &input = values.numbers("input"), &indices = values.numbers("indices");
   const std::size_t axis = LATHE_TRY(one_axis(values, "axis", input));
@@ -52,14 +59,16 @@ Result<std::vector<Algorithm>> build_gather(const Values& values) {
 }
 
 Result<std::vector<Algorithm>> build_gather_elements(const Values& values) {
-  const Dtype dtype = LATHE_TRY(dtype_of(values));
+  const Dtype dtype = LATHE_TRY(element_type(values));
   const Lookup lookup = LATHE_TRY(lookup_of(values, dtype));
   const Shape &input = values.numbers("input"), &indices = values.numbers("indices");
   const std::size_t axis = LATHE_TRY(one_axis(values, "axis", input));
-  Shape alike = indices;
-  if (alike.size() == input.size()) alike[axis] = input[axis];
-  if (alike != input)
-    return Values::error("indices", "[{}] differs from the input [{}] in more than dimension {}",
+  bool fits = indices.size() == input.size();
+  for (std::size_t d = 0; fits && d < input.size(); ++d) fits = d == axis || indices[d] <= input[d];
+  if (!fits)
+    return Values::error("indices",
+                         "[{}] is larger than the input [{}], or has another rank; only dimension "
+                         "{} may be larger",
                          fmt::join(indices, ","), fmt::join(input, ","), axis);
   const auto iters = iterators('i', input.size());
   std::vector<std::string> read = iters;
@@ -92,7 +101,7 @@ Result<Shape> indexed_sizes(const Values& values) {
 }
 
 Result<std::vector<Algorithm>> build_gather_nd(const Values& values) {
-  const Dtype dtype = LATHE_TRY(dtype_of(values));
+  const Dtype dtype = LATHE_TRY(element_type(values));
   const Lookup lookup = LATHE_TRY(lookup_of(values, dtype));
   const Shape sizes = LATHE_TRY(indexed_sizes(values));
   const Shape &input = values.numbers("input"), &indices = values.numbers("indices");
@@ -174,7 +183,7 @@ Operator gather_elements() {
       "gather_elements", "an element of X for each index along a dimension",
       with_lookup({{Kind::kDims, "input", "", "shape of the input"},
                    {Kind::kDims, "indices", "",
-                    "shape of the indices: the input's, but along the dimension"},
+                    "shape of the indices: the input's or less, but along the dimension"},
                    {Kind::kAxes, "axis", "-1", "the dimension that they are for; -1 is the last"}}),
       build_gather_elements};
 }

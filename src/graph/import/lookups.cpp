@@ -9,29 +9,19 @@
 namespace lathe::graph {
 namespace {
 
-std::string iter_list(std::size_t from, std::size_t to) {
-  std::vector<std::string> iters;
-  for (std::size_t d = from; d < to; ++d) iters.push_back(fmt::format("i{}", d));
-  return fmt::format("{}", fmt::join(iters, ","));
-}
-
-// Writes the index that an element of I says, kept inside of `size` elements.
-std::string place(const std::string& read, std::int64_t size) {
-  return fmt::format("min(max(select({0} < 0, {0} + {1}, {0}), 0), {2})", "i64(" + read + ")", size,
-                     size - 1);
-}
-
-Made looked_up(Site& site, const Shape& shape, const std::vector<std::string>& indices) {
+// One of the operators of compiler/ops, in which an index counts from the end where it is negative.
+Made looked_up(Site& site, const char* op, ops::Arguments arguments, const Shape& shape) {
   if (elements_of(shape) == 0) {
     if (!site.at(0).constant || !site.at(1).constant)
       return site.unsupported("its result has no elements");
     return std::vector<int>{site.constant(site.dtype(0), shape, std::span<const double>())};
   }
-  return site.write(
-      fmt::format("{}\n{}\noutput {}\nY[{}] = X[{}]\n", declared("X", site.dtype(0), site.shape(0)),
-                  declared("I", site.dtype(1), site.shape(1)), declared("Y", site.dtype(0), shape),
-                  iterators(shape), fmt::join(indices, ",")),
-      {site.input(0), site.input(1)}, shape);
+  arguments["input"] = fmt::format("{}", fmt::join(at_least_1d(site.shape(0)), ","));
+  arguments["indices"] = fmt::format("{}", fmt::join(at_least_1d(site.shape(1)), ","));
+  arguments["dtype"] = name_of(site.dtype(0));
+  arguments["index-dtype"] = name_of(site.dtype(1));
+  arguments["outside"] = "negative";
+  return site.call(op, std::move(arguments), {site.input(0), site.input(1)}, shape);
 }
 
 Status check_indices(const Site& site) {
@@ -47,15 +37,7 @@ Made gather(Site& site) {
   Shape shape(data.begin(), data.begin() + static_cast<std::ptrdiff_t>(axis));
   shape.insert(shape.end(), at.begin(), at.end());
   shape.insert(shape.end(), data.begin() + static_cast<std::ptrdiff_t>(axis) + 1, data.end());
-  std::vector<std::string> indices;
-  for (std::size_t d = 0; d < data.size(); ++d) {
-    if (d < axis) indices.push_back(fmt::format("i{}", d));
-    else if (d > axis) indices.push_back(fmt::format("i{}", d + at.size() - 1));
-    else
-      indices.push_back(place(
-          fmt::format("I[{}]", at.empty() ? "0" : iter_list(axis, axis + at.size())), data[axis]));
-  }
-  return looked_up(site, shape, indices);
+  return looked_up(site, "gather", {{"axis", std::to_string(axis)}}, shape);
 }
 
 Made gather_elements(Site& site) {
@@ -67,11 +49,7 @@ Made gather_elements(Site& site) {
   if (!fits)
     return site.wrong("its data is {}, its indices are {}", typed(site.dtype(0), data),
                       typed(site.dtype(1), at));
-  std::vector<std::string> indices;
-  for (std::size_t d = 0; d < data.size(); ++d)
-    indices.push_back(d == axis ? place(fmt::format("I[{}]", iter_list(0, at.size())), data[axis])
-                                : fmt::format("i{}", d));
-  return looked_up(site, at, indices);
+  return looked_up(site, "gather_elements", {{"axis", std::to_string(axis)}}, at);
 }
 
 Made gather_nd(Site& site) {
@@ -83,20 +61,9 @@ Made gather_nd(Site& site) {
       batch >= static_cast<std::int64_t>(at.size()))
     return site.wrong("its data is {}, its indices are {} with {} dimensions of a batch",
                       typed(site.dtype(0), data), typed(site.dtype(1), at), batch);
-  const auto first = static_cast<std::size_t>(batch), known = static_cast<std::size_t>(depth);
   Shape shape(at.begin(), at.end() - 1);
   shape.insert(shape.end(), data.begin() + batch + depth, data.end());
-  std::vector<std::string> indices;
-  for (std::size_t d = 0; d < data.size(); ++d) {
-    if (d < first) indices.push_back(fmt::format("i{}", d));
-    else if (d >= first + known)
-      indices.push_back(fmt::format("i{}", d - first - known + at.size() - 1));
-    else
-      indices.push_back(place(fmt::format("I[{}{}{}]", iter_list(0, at.size() - 1),
-                                          at.size() > 1 ? "," : "", d - first),
-                              data[d]));
-  }
-  return looked_up(site, shape, indices);
+  return looked_up(site, "gather_nd", {{"batch-dims", std::to_string(batch)}}, shape);
 }
 
 Made one_hot(Site& site) {

@@ -115,6 +115,7 @@ TEST(GatherElements, AsTakeAlongAxis) {
       const auto d = static_cast<std::size_t>(axis < 0 ? axis + 3 : axis);
       for (const std::int64_t places : {1, 3, 13}) {
         Index indices = input;
+        if (places == 3) indices = {2, 5, 6};  // less than there is
         indices[d] = places;
         Arguments arguments = lookup_arguments(outside, "i32");
         arguments["input"] = list(input);
