@@ -210,16 +210,6 @@ class Follower {
   std::string head_;
 };
 
-double iterations_of(const te::Workload& workload) {
-  double total = 0;
-  for (const te::Stage& stage : workload.stages) {
-    double n = 1;
-    for (const te::Iterator& iter : stage.iters) n *= static_cast<double>(iter.extent);
-    total += n;
-  }
-  return total;
-}
-
 te::Composition random_chain(Rng& rng, const RandomWorkloadOptions& options) {
   te::Composition whole;
   whole.parts.push_back(random_workload(rng, options));
@@ -245,7 +235,7 @@ te::Workload composed_workload(Rng& rng, const RandomWorkloadOptions& options) {
   for (;;) {
     auto made = te::compose(random_chain(rng, options));
     LATHE_CHECK(made.has_value(), "{}", made ? "" : made.error().text());
-    if (iterations_of(made->workload) <= static_cast<double>(options.max_iterations))
+    if (iterations(made->workload) <= static_cast<double>(options.max_iterations))
       return std::move(made->workload);
   }
 }

@@ -355,6 +355,8 @@ class Generator {
   bool real_ = true;
 };
 
+}  // namespace
+
 double iterations(const te::Workload& workload) {
   double total = 0;
   for (const te::Stage& stage : workload.stages) {
@@ -364,8 +366,6 @@ double iterations(const te::Workload& workload) {
   }
   return total;
 }
-
-}  // namespace
 
 namespace {
 

@@ -28,4 +28,7 @@ struct RandomWorkloadOptions {
 
 te::Workload random_workload(Rng& rng, const RandomWorkloadOptions& options = {});
 
+// Of all stages together.
+double iterations(const te::Workload& workload);
+
 }  // namespace lathe

@@ -65,25 +65,20 @@ class Rewriter {
       : nest_(nest), steps_(steps), free_layout_(free_layout) {}
 
   void run() {
-    std::vector<std::string> names;
-    const auto list = [&] {
-      names.clear();
-      for (const BlockId id : nest_.blocks_in_order()) names.push_back(nest_.blocks[id].name);
-    };
-    list();
-    for (const std::string& name : names) bound(name);
-    list();
-    for (const std::string& name : names) distribute(name);
-    list();
-    for (const std::string& name : names) contract(name);
-    names.clear();
-    for (const BlockId id : nest_.blocks_in_order()) names.push_back(nest_.blocks[id].name);
-    for (const std::string& name : names)
+    for (const std::string& name : block_names()) bound(name);
+    for (const std::string& name : block_names()) distribute(name);
+    for (const std::string& name : block_names()) contract(name);
+    for (const std::string& name : block_names())
       for (int kept = 0; kept < kMostKept && keep_some(name); ++kept) {
       }
   }
 
  private:
+  std::vector<std::string> block_names() const {
+    std::vector<std::string> names;
+    for (const BlockId id : nest_.blocks_in_order()) names.push_back(nest_.blocks[id].name);
+    return names;
+  }
   const ir::Block& block(const std::string& name) const {
     return nest_.blocks[nest_.find_block(name)];
   }

@@ -18,6 +18,11 @@ bool is_driven_by(const ir::Block& block, const ir::Affine& row, ir::LoopId loop
 
 bool is_scan(const ir::Block& block) { return reads(block, block.writes); }
 
+bool has_scan(const ir::Nest& nest) {
+  return std::ranges::any_of(nest.blocks_in_order(),
+                             [&](ir::BlockId id) { return is_scan(nest.blocks[id]); });
+}
+
 bool is_scan_loop(const ir::Block& block, ir::LoopId loop) {
   return std::ranges::any_of(ir::reads_of(block.body), [&](const ir::Read* read) {
     if (read->tensor != block.writes) return false;

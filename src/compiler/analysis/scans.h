@@ -8,6 +8,7 @@ namespace lathe::analysis {
 
 // True if the block reads the buffer that it writes.
 bool is_scan(const ir::Block& block);
+bool has_scan(const ir::Nest& nest);
 
 // True if the loop moves the block along the axis of its scan.
 bool is_scan_loop(const ir::Block& block, ir::LoopId loop);

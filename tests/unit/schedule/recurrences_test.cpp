@@ -1,7 +1,7 @@
 // Recurrences: steps keep the order in which their stages need each other, or refuse.
 #include <gtest/gtest.h>
 
-#include "unit/schedule/same.h"
+#include "unit/schedule/kept.h"
 
 namespace lathe::schedule {
 namespace {
@@ -24,17 +24,6 @@ constexpr std::string_view kCell =
     "G[t,n,g] = X[t,n,g] + (sum(k) H[t-1,n,k else 0.5] * R[g,k])\n"
     "C[t,n,j:3] = sigmoid(G[t,n,j]) * C[t-1,n,j else 0] + G[t,n,3+j]*G[t,n,6+j]\n"
     "H[t,n,j:3] = sigmoid(G[t,n,9+j]) * tanh(C[t,n,j])";
-
-void expect_kept(std::string_view text, const Trace& trace) {
-  ir::Nest nest = nest_of(text);
-  must_apply(nest, trace);
-  expect_same(program(text), nest);
-}
-
-Split split(const char* loop, std::int64_t factor, ir::Tail tail = ir::Tail::kPeel) {
-  return Split{loop, factor, std::string(loop) + ".o", std::string(loop) + ".i", tail};
-}
-Annotate kind(const char* loop, ir::LoopKind k) { return Annotate{.loop = loop, .kind = k}; }
 
 TEST(Recurrences, RunAsTheyAreWritten) {
   for (const std::string_view text : {kComplex, kFilter, kDense, kCell}) expect_kept(text, {});

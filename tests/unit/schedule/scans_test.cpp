@@ -1,7 +1,7 @@
 // Scans: steps keep the order of their elements, or refuse.
 #include <gtest/gtest.h>
 
-#include "unit/schedule/same.h"
+#include "unit/schedule/kept.h"
 
 namespace lathe::schedule {
 namespace {
@@ -11,17 +11,6 @@ constexpr std::string_view kColumns = "X: f32[13,5]\nY[t,i] = 0.5 * Y[t+1,i else
 constexpr std::string_view kBetween =
     "X: f32[5,13]\nT[i,t] = X[i,t] * X[i,t]\nY[i,t] = max(Y[i,t-2 else -inf], T[i,t])\n"
     "Z[i,t] = Y[i,t] - 1.0";
-
-void expect_kept(std::string_view text, const Trace& trace) {
-  ir::Nest nest = nest_of(text);
-  must_apply(nest, trace);
-  expect_same(program(text), nest);
-}
-
-Split split(const char* loop, std::int64_t factor, ir::Tail tail = ir::Tail::kPeel) {
-  return Split{loop, factor, std::string(loop) + ".o", std::string(loop) + ".i", tail};
-}
-Annotate kind(const char* loop, ir::LoopKind kind) { return Annotate{.loop = loop, .kind = kind}; }
 
 TEST(Scans, RunInOrderAsTheyAreWritten) {
   for (const std::string_view text : {kRows, kColumns, kBetween}) expect_kept(text, {});

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <set>
 
-#include "compiler/algebra/algebra.h"
 #include "compiler/analysis/dependence.h"
+#include "compiler/analysis/scans.h"
 #include "tuner/space/costs.h"
 #include "tuner/space/rules/shared/axes.h"
 #include "tuner/space/rules/shared/reductions.h"
@@ -335,7 +335,7 @@ class RowPartsAlternatives : public Alternatives {
 }  // namespace
 
 Result<std::unique_ptr<Alternatives>> offer_row_parts(const CpuContext& context) {
-  if (context.workload.contract.free_layout || algebra::makes_scans(context.workload))
+  if (context.workload.contract.free_layout || analysis::has_scan(context.direct->prepared.nest))
     return nullptr;
   RowParts found =
       find_row_parts(context.workload, context.target, context.flavour == Flavour::kDefault);

@@ -4,7 +4,7 @@
 #include <map>
 #include <mutex>
 
-#include "compiler/algebra/algebra.h"
+#include "compiler/analysis/scans.h"
 #include "tuner/space/rules/rows/row_group.h"
 #include "tuner/space/rules/shared/axes.h"
 #include "tuner/space/rules/shared/knob_list.h"
@@ -225,7 +225,7 @@ class RowKnobs : public Alternatives {
 }  // namespace
 
 Result<std::unique_ptr<Alternatives>> offer_rows(const CpuContext& context) {
-  if (context.workload.contract.free_layout || algebra::makes_scans(context.workload))
+  if (context.workload.contract.free_layout || analysis::has_scan(context.direct->prepared.nest))
     return nullptr;
   auto rows = std::make_unique<RowKnobs>(context);
   if (!rows->find(context.direct->prepared.view)) return nullptr;
