@@ -340,7 +340,8 @@ std::vector<Extension> parts_of(Nest& nest, const std::vector<LoopDigit>& digits
 SizeId reach_of(Sizes& sizes, const std::vector<Extension>& parts) {
   SizeId reach = sizes.constant(1);
   for (const Extension& p : parts)
-    reach = sizes.add(reach, sizes.mul(p.weight, minus_one(sizes, p.extent)));
+    if (!sizes.is_negative(p.weight))
+      reach = sizes.add(reach, sizes.mul(p.weight, minus_one(sizes, p.extent)));
   return reach;
 }
 

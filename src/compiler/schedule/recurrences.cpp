@@ -23,6 +23,11 @@ struct Moved {
   ir::SizeId weight, div, mod;
   auto operator<=>(const Moved&) const = default;
 };
+struct Place {
+  std::vector<Moved> moved;
+  std::int64_t start = 0;
+  bool is_open = false;  // the start depends on sizes that are open
+};
 
 class RecurrenceCheck {
  public:
@@ -63,19 +68,34 @@ class RecurrenceCheck {
     return nest_.sizes.is_constant(extent) && nest_.sizes.constant_value(extent) == 1;
   }
 
-  std::vector<Moved> moved(const ir::Block& of, const ir::Affine& row) const {
-    std::vector<Moved> out;
-    for (const ir::AffineTerm& term : row.terms)
-      for (const ir::LoopDigit& digit : of.iters[static_cast<std::size_t>(term.iter)].digits)
-        if (!runs_once(digit.loop))
-          out.push_back({digit.loop, term.coef, digit.weight, digit.div, digit.mod});
-    std::ranges::sort(out);
+  // How far each iteration of each loop moves the index, and where it starts; what sizes leave open
+  // stays as it is written.
+  Place place_of(const ir::Block& of, const ir::Affine& row) const {
+    Place out{.moved = {}, .start = row.offset};
+    for (const ir::AffineTerm& term : row.terms) {
+      const ir::BlockIter& iter = of.iters[static_cast<std::size_t>(term.iter)];
+      if (iter.offset != ir::SizeId::kNone) {
+        if (nest_.sizes.is_constant(iter.offset))
+          out.start += term.coef * nest_.sizes.constant_value(iter.offset);
+        else out.is_open = true;
+      }
+      for (const ir::LoopDigit& digit : iter.digits) {
+        if (runs_once(digit.loop)) continue;
+        Moved one{digit.loop, term.coef, digit.weight, digit.div, digit.mod};
+        if (nest_.sizes.is_constant(digit.weight)) {
+          one.coef *= nest_.sizes.constant_value(digit.weight);
+          one.weight = ir::SizeId::kNone;
+        }
+        out.moved.push_back(one);
+      }
+    }
+    std::ranges::sort(out.moved);
     return out;
   }
-  static bool starts_at_zero(const ir::Block& of, const ir::Affine& row) {
-    return std::ranges::all_of(row.terms, [&](const ir::AffineTerm& term) {
-      return of.iters[static_cast<std::size_t>(term.iter)].offset == ir::SizeId::kNone;
-    });
+
+  // True if no loop moves them, and they differ: what is read is outside of what is written.
+  static bool never_meet(const Place& a, const Place& b) {
+    return a.moved.empty() && b.moved.empty() && !a.is_open && !b.is_open && a.start != b.start;
   }
 
   bool is_kept(BlockId reader, const ir::Read& read, BlockId writer) const {
@@ -87,22 +107,32 @@ class RecurrenceCheck {
     const ir::Block &from = block(writer), &to = block(reader);
     int axis = -1;
     for (std::size_t d = 0; d < from.index.size(); ++d) {
-      const std::vector<Moved> written = moved(from, from.index[d]);
-      if (std::ranges::none_of(
-              written, [&](const Moved& m) { return std::ranges::count(shared, m.loop) > 0; }))
+      const Place written = place_of(from, from.index[d]), seen = place_of(to, read.index[d]);
+      if (never_meet(written, seen)) return true;
+      if (std::ranges::none_of(written.moved, [&](const Moved& m) {
+            return std::ranges::count(shared, m.loop) > 0;
+          }))
         continue;
-      const bool alike = written == moved(to, read.index[d]) &&
-                         starts_at_zero(from, from.index[d]) && starts_at_zero(to, read.index[d]);
-      if (!alike) return !back && (!is_of_steps(written) || is_whole(from.writes, written));
-      if (from.index[d].offset == read.index[d].offset) continue;
+      if (written.moved != seen.moved || written.is_open || seen.is_open) {
+        if (back || (is_of_steps(written.moved) && !is_whole(from.writes, written.moved)))
+          return false;
+        continue;
+      }
+      if (written.start == seen.start) continue;
       if (axis >= 0) return false;
       axis = static_cast<int>(d);
     }
     if (axis < 0) return !back;
+    return is_kept_along(axis, reader, read, writer);
+  }
+
+  bool is_kept_along(int axis, BlockId reader, const ir::Read& read, BlockId writer) const {
     const auto d = static_cast<std::size_t>(axis);
-    return runs_in_order(from, from.index[d], read.index[d].offset - from.index[d].offset) &&
-           is_whole(from.writes, moved(from, from.index[d])) && is_unpadded(writer) &&
-           is_unpadded(reader);
+    const ir::Block& from = block(writer);
+    const Place written = place_of(from, from.index[d]);
+    const std::int64_t apart = place_of(block(reader), read.index[d]).start - written.start;
+    return runs_in_order(from, from.index[d], apart) && is_whole(from.writes, written.moved) &&
+           is_unpadded(writer) && is_unpadded(reader);
   }
 
   bool is_of_steps(const std::vector<Moved>& written) const {
@@ -112,14 +142,16 @@ class RecurrenceCheck {
 
   // True if the elements that lie so far from the one that is written are written before it.
   bool runs_in_order(const ir::Block& of, const ir::Affine& row, std::int64_t apart) const {
-    if (row.terms.size() != 1 || (row.terms[0].coef > 0) == (apart > 0)) return false;
+    if (row.terms.size() != 1) return false;
     std::size_t depth = 0;
     for (const ir::LoopDigit& digit :
          of.iters[static_cast<std::size_t>(row.terms[0].iter)].digits) {
       if (runs_once(digit.loop)) continue;
       const ir::Loop& l = loop(digit.loop);
       const std::size_t here = nest_.path_to(digit.loop).size();
-      if (here <= depth || digit.div != ir::SizeId::kNone || digit.mod != ir::SizeId::kNone ||
+      const bool forward = (row.terms[0].coef > 0) != nest_.sizes.is_negative(digit.weight);
+      if (forward == (apart > 0) || here <= depth || digit.div != ir::SizeId::kNone ||
+          digit.mod != ir::SizeId::kNone ||
           (l.kind != ir::LoopKind::kSerial && l.kind != ir::LoopKind::kUnrolled) ||
           l.tail == ir::Tail::kShift || l.intrinsic != ir::IntrinsicId::kNone)
         return false;

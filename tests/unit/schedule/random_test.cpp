@@ -31,8 +31,10 @@ std::string difference(const std::vector<interp::Tensor>& want, const ir::SizedN
 // (analysis::writes_twice).
 bool is_told_by_numbers(const StepError& error, const Trace& trace) {
   if (error.refusal == Refusal::kBadLayout) return true;
-  return error.refusal == Refusal::kBreaksDependence && error.step >= 0 &&
-         std::holds_alternative<Annotate>(trace[static_cast<std::size_t>(error.step)]);
+  if (error.refusal != Refusal::kBreaksDependence || error.step < 0) return false;
+  const Step& refused = trace[static_cast<std::size_t>(error.step)];
+  return std::holds_alternative<Annotate>(refused) ||
+         std::holds_alternative<ReverseComputeAt>(refused);
 }
 
 void check(const te::Workload& workload, std::uint64_t seed, Rng& rng,

@@ -64,8 +64,26 @@ class Transposer {
     return static_cast<BufferId>(nest_.buffers.size() - 1);
   }
 
+  // A copy with its padding has elements beyond its shape, which a copy by the shape would not
+  // have.
+  bool has_padding() {
+    for (const BlockId id : analysis::writers_of(nest_, original_)) {
+      const ir::Block& block = nest_.blocks[id];
+      for (std::size_t d = 0; d < block.index.size(); ++d) {
+        const int iter = plain_iter(block.index[d]);
+        if (iter < 0) continue;
+        const std::int64_t first = block.index[d].offset;
+        const ir::SizeId end = nest_.sizes.add(nest_.sizes.constant(first),
+                                               block.iters[static_cast<std::size_t>(iter)].extent);
+        if (first < 0 || !nest_.sizes.at_least(original().shape[d], end)) return true;
+      }
+    }
+    return false;
+  }
+
   StepResult<void> turn_what_is_read() {
     const BlockId reader = LATHE_TRY(reader_of_copy(nest_, original_, step_.reader));
+    if (has_padding()) return refuse(Refusal::kNotAsWritten, step_.buffer);
     const int position = place_of_copy(nest_, original_, ir::kRoot, reader);
     const BufferId copy = add_buffer();
     ir::Block& turning = nest_.blocks[reader];
