@@ -12,6 +12,7 @@
 #include "compiler/sequence/sequence.h"
 #include "compiler/te/parse.h"
 #include "graph/import/import.h"
+#include "graph/passes/passes.h"
 
 namespace lathe::api {
 namespace {
@@ -160,7 +161,8 @@ class ModelMaker {
 
 }  // namespace
 
-Result<graph::Graph> read_model(const std::string& path, const std::vector<std::string>& shapes) {
+Result<graph::Graph> read_model(const std::string& path, const std::vector<std::string>& shapes,
+                                const std::string& last_pass) {
   graph::ImportOptions options;
   options.shapes = LATHE_TRY(graph::parse_shapes(shapes));
   auto imported = graph::import(LATHE_TRY(onnx::read_model(path)), options);
@@ -175,7 +177,17 @@ Result<graph::Graph> read_model(const std::string& path, const std::vector<std::
     return fail_at(path, ErrorKind::kUnsupported, "{} node{} cannot be read yet:\n{}",
                    missing.size(), missing.size() == 1 ? "" : "s", list);
   }
+  if (auto done = graph::run_passes(imported->graph, last_pass); !done) {
+    done.error().place = done.error().place.empty() ? path : path + ", " + done.error().place;
+    return std::unexpected(std::move(done).error());
+  }
   return std::move(imported->graph);
+}
+
+std::string known_passes() {
+  std::string names = "import";
+  for (const graph::Pass& pass : graph::passes()) names += ", " + pass.name;
+  return names;
 }
 
 Result<ModelProgram> model_program(const graph::Graph& graph, const ScheduleSource& source,

@@ -16,8 +16,11 @@
 namespace lathe::api {
 
 // Reads model.onnx; `shapes` fix what it leaves open: "batch=1", "x=1,3,224,224". Where operators
-// are not supported, the error lists all of them (kUnsupported).
-Result<graph::Graph> read_model(const std::string& path, const std::vector<std::string>& shapes);
+// are not supported, the error lists all of them (kUnsupported). The graph goes through the passes
+// up to `last_pass` (graph/passes/passes.h); "": all of them, "import": none.
+Result<graph::Graph> read_model(const std::string& path, const std::vector<std::string>& shapes,
+                                const std::string& last_pass = "");
+std::string known_passes();  // "import, fuse"
 
 struct ModelProgram {
   flat::Program program;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <memory>
 
+#include "api/model.h"
 #include "api/views.h"
 #include "cli/application.h"
 #include "cli/command.h"
@@ -16,6 +17,7 @@ struct Flags {
   api::WorkloadRequest workload;
   MachineFlags machine;
   std::string what, schedule = "default";  // what: "" is a graph of a model, else an expression
+  std::string after;
   bool json = false;
 };
 
@@ -23,11 +25,14 @@ struct Flags {
 Result<int> perform_on_model(const Flags& flags) {
   LATHE_TRY_STATUS(check_flags_of_model(flags.workload));
   return show_model(flags.workload.text, flags.workload.shapes,
-                    flags.what.empty() ? "graph" : flags.what);
+                    flags.what.empty() ? "graph" : flags.what, flags.after);
 }
 
 Result<int> perform(Flags flags) {
   if (names_model(flags.workload.text)) return perform_on_model(flags);
+  if (!flags.after.empty())
+    return fail_at("--after", ErrorKind::kInvalidArgument,
+                   "only a model.onnx goes through passes; --what shows the stages of a workload");
   if (flags.what.empty()) flags.what = "expression";
   auto workload = LATHE_TRY(api::make_workload(flags.workload));
   api::ViewRequest request;
@@ -66,6 +71,8 @@ Command show_command() {
         set.text("--what", flags->what, "VIEW",
                  api::known_views() +
                      " (default: expression); of a model graph (the default), tasks, text");
+        set.text("--after", flags->after, "PASS",
+                 "of a model, the graph after this pass: " + api::known_passes());
         add_schedule_flag(set, flags->schedule);
         add_target_flags(set, flags->machine);
         add_database_flag(set, flags->machine.database);

@@ -33,13 +33,13 @@ Status check_flags_of_model(const api::WorkloadRequest& request) {
 }
 
 Result<int> show_model(const std::string& path, const std::vector<std::string>& shapes,
-                       const std::string& what) {
+                       const std::string& what, const std::string& after) {
   if (what != "graph" && what != "tasks" && what != "text")
     return fail_at("--what", ErrorKind::kInvalidArgument,
                    "of a model there are graph, tasks and text (an expression for each node), not "
                    "'{}'",
                    what);
-  const graph::Graph graph = LATHE_TRY(api::read_model(path, shapes));
+  const graph::Graph graph = LATHE_TRY(api::read_model(path, shapes, after));
   if (what == "text") fmt::print("{}", expressions(graph));
   else if (what == "tasks") fmt::print("{}{}", graph::summary(graph), graph::print_tasks(graph));
   else

@@ -14,8 +14,8 @@ bool names_model(const std::string& text);
 // Refuses what a model does not take of a workload's flags.
 Status check_flags_of_model(const api::WorkloadRequest& request);
 // Prints what `what` says of the model: graph, text or tasks. Sizes that the model leaves open are
-// given as NAME=SIZES.
+// given as NAME=SIZES. `after`: the last pass that it goes through, "" all.
 Result<int> show_model(const std::string& path, const std::vector<std::string>& shapes,
-                       const std::string& what);
+                       const std::string& what, const std::string& after);
 
 }  // namespace lathe::cli

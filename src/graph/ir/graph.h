@@ -23,6 +23,9 @@ std::int64_t elements_of(const Shape& shape);
 // Writes "f32[1,3,224,224]".
 std::string typed(Dtype dtype, const Shape& shape);
 
+// The number of a value or a node, as the place in its list.
+inline std::size_t place(int id) { return static_cast<std::size_t>(id); }
+
 // Row-major elements in this machine's byte order.
 using tensor::Data;
 
@@ -57,7 +60,7 @@ struct Graph {
   std::vector<Node> nodes;  // in an order in which they can be computed
   std::vector<int> inputs, outputs;
 
-  const Value& value(int id) const { return values[static_cast<std::size_t>(id)]; }
+  const Value& value(int id) const { return values[place(id)]; }
   // The value whose memory it shares: itself unless it is a view.
   int storage_of(int id) const;
 };

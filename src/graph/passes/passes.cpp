@@ -1,0 +1,34 @@
+#include "graph/passes/passes.h"
+
+#include <algorithm>
+
+#include <fmt/ranges.h>
+
+#include "graph/passes/fuse.h"
+
+namespace lathe::graph {
+
+const std::vector<Pass>& passes() {
+  static const std::vector<Pass> list = {
+      {"fuse", "What is computed element by element of a node's result joins the node.", fuse},
+  };
+  return list;
+}
+
+Status run_passes(Graph& graph, std::string_view last) {
+  std::vector<std::string> names = {"import"};
+  for (const Pass& pass : passes()) names.push_back(pass.name);
+  if (!last.empty() && std::ranges::count(names, last) == 0)
+    return fail(ErrorKind::kInvalidArgument, "there is no pass '{}'; there are {}", last,
+                fmt::join(names, ", "));
+  if (last == "import") return {};
+  for (const Pass& pass : passes()) {
+    LATHE_TRY_STATUS(pass.run(graph));
+    const Status sound = verify(graph);
+    LATHE_CHECK(sound.has_value(), "after {}: {}", pass.name, sound ? "" : sound.error().text());
+    if (pass.name == last) break;
+  }
+  return {};
+}
+
+}  // namespace lathe::graph
