@@ -1,16 +1,13 @@
 // lathe compile: a workload or a model as a shared library with a C header and an example that
 // calls it.
-#include <chrono>
 #include <memory>
-#include <mutex>
 
 #include "api/artifact.h"
 #include "api/model.h"
 #include "cli/application.h"
 #include "cli/command.h"
 #include "cli/flags.h"
-#include "cli/live_line.h"
-#include "cli/progress_line.h"
+#include "cli/live_work.h"
 #include "cli/show_model.h"
 
 namespace lathe::cli {
@@ -23,25 +20,6 @@ struct Flags {
   bool no_check = false;
   api::Checking checking() const { return no_check ? api::Checking::kSkip : api::Checking::kOnce; }
 };
-
-// Calls `work` with a function that says what is being done, beside how long it takes already.
-template <class Work>
-auto with_live_line(const std::string& what, const Work& work) {
-  const auto began = std::chrono::steady_clock::now();
-  std::mutex lock;
-  std::string now = what;
-  LiveLine line(stderr, [&](std::size_t) {
-    const std::chrono::duration<double> past = std::chrono::steady_clock::now() - began;
-    const std::scoped_lock guard(lock);
-    return fmt::format("{}, {}", now, duration_text(past.count()));
-  });
-  auto result = work([&](const std::string& said) {
-    const std::scoped_lock guard(lock);
-    now = fmt::format("{}: {}", what, said);
-  });
-  line.finish();
-  return result;
-}
 
 void print_files(const api::ArtifactFiles& files) {
   if (!files.checked.done && !files.checked.skipped)

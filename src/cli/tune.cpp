@@ -11,6 +11,8 @@
 #include "cli/interrupt.h"
 #include "cli/progress_line.h"
 #include "cli/results.h"
+#include "cli/show_model.h"
+#include "cli/tune_model.h"
 #include "compiler/te/work.h"
 #include "tuner/tune/option_list.h"
 
@@ -115,8 +117,29 @@ Result<int> predict(const api::TuneRequest& request, const Flags& flags) {
   return kDone;
 }
 
+Result<int> perform_on_model(const Flags& flags) {
+  LATHE_TRY_STATUS(check_flags_of_model(flags.workload));
+  if (flags.options.run.trials == 0)
+    return fail_at("--trials", ErrorKind::kInvalidArgument,
+                   "nothing is measured of a model with 0 trials; lathe compile {} --schedule "
+                   "predicted takes what a model of costs says",
+                   flags.workload.text);
+  ModelTuneFlags model{flags.workload.text, flags.workload.shapes, {}, {}, flags.json};
+  model.request.target = LATHE_TRY(target_of(flags.machine));
+  model.request.database = flags.machine.database;
+  model.request.global_model = flags.global_model;
+  model.request.options = flags.options;
+  model.request.options.run.cache_mode = flags.machine.cache;
+  model.request.options.run.flavour = flags.machine.space;
+  model.first = threads_line(flags.machine, model.request.target);
+  const TimingClaim claim;
+  complain_unless_alone(claim);
+  return tune_model(model);
+}
+
 Result<int> perform(const Flags& flags) {
   if (!flags.replay.empty()) return replay(flags);
+  if (names_model(flags.workload.text)) return perform_on_model(flags);
   auto workload = LATHE_TRY(api::make_workload(flags.workload));
   api::TuneRequest request;
   request.target = LATHE_TRY(target_of(flags.machine));
@@ -147,7 +170,8 @@ Result<int> perform(const Flags& flags) {
 }  // namespace
 
 Command tune_command() {
-  return {"tune", "search for the fastest program of a workload", [](FlagSet& set) -> Work {
+  return {"tune", "search for the fastest program of a workload, or of each task of a model.onnx",
+          [](FlagSet& set) -> Work {
             auto flags = std::make_shared<Flags>();
             flags->options.run.jobs = usual_jobs().number;
             add_workload_flags(set, flags->workload);

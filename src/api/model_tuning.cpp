@@ -1,0 +1,272 @@
+#include "api/model_tuning.h"
+
+#include <algorithm>
+#include <chrono>
+#include <limits>
+
+#include "api/targets.h"
+#include "api/workload.h"
+#include "graph/ir/print.h"
+#include "tuner/store/store.h"
+#include "tuner/tune/tuner.h"
+
+namespace lathe::api {
+namespace {
+
+constexpr double kUsual = 5e10;       // FLOP a second, until a program was timed
+constexpr int kMostTrials = 1 << 20;  // of a task: the scheduler ends it
+constexpr int kBatch = 24, kLeastBatch = 4, kFirstBatch = 16;
+constexpr double kTrialSeconds = 0.25;  // roughly
+constexpr double kRaceShare = 0.2;      // of the time
+
+double since(std::chrono::steady_clock::time_point began) {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count();
+}
+
+// A task with all that its tuner needs, from its first turn on.
+struct Tuning {
+  te::Workload workload;
+  tune::Options options;
+  std::unique_ptr<space::Space> space;
+  std::unique_ptr<measure::Measurer> measurer;
+  std::unique_ptr<tune::Subject> subject;
+  std::unique_ptr<model::CostModel> model;
+  std::unique_ptr<tune::Tuner> tuner;
+};
+
+class ModelTuner {
+ public:
+  ModelTuner(const graph::Graph& graph, const ModelTuneRequest& request,
+             const ModelTuneListener& listener, const std::function<bool()>& stop)
+      : graph_(graph),
+        request_(request),
+        listener_(listener),
+        stop_(stop),
+        tasks_(graph::tasks_of(graph)),
+        tunings_(tasks_.size()),
+        scheduler_(scheduled()) {
+    for (const graph::Task& task : tasks_) {
+      const graph::Node& node = graph.nodes[graph::place(task.nodes[0])];
+      const graph::Value& made = graph.value(node.outputs[0]);
+      out_.tasks.push_back({fmt::format("{} {}", node.op, graph::typed(made.dtype, made.shape)),
+                            task.key,
+                            static_cast<double>(task.nodes.size()),
+                            0,
+                            0,
+                            0,
+                            0,
+                            {}});
+    }
+  }
+
+  Result<TunedModel> run() {
+    LATHE_TRY_STATUS(begin());
+    while (!stopped() && trials() < request_.options.run.trials) {
+      const auto task = scheduler_.next();
+      if (!task || left() < scheduler_.tasks()[*task].cost) break;
+      LATHE_TRY_STATUS(take_turn(*task));
+    }
+    LATHE_TRY_STATUS(race_all());
+    for (std::size_t t = 0; t < tasks_.size(); ++t) LATHE_TRY_STATUS(tell_times(t));
+    std::ranges::stable_sort(out_.tasks, std::greater(),
+                             [](const TunedTask& t) { return t.weight * t.best; });
+    out_.seconds = since(began_);
+    out_.interrupted = stop_ && stop_();
+    return std::move(out_);
+  }
+
+ private:
+  std::vector<tune::TaskScheduler::Task> scheduled() const {
+    std::vector<tune::TaskScheduler::Task> out;
+    for (const graph::Task& task : tasks_)
+      out.push_back(
+          {.weight = static_cast<double>(task.nodes.size()),
+           .guess = te::flops(graph_.nodes[graph::place(task.nodes[0])].expression) / kUsual});
+    return out;
+  }
+
+  Status begin() {
+    say("starting");
+    LATHE_TRY_STATUS(check_timed_here(request_.target));
+    make_searcher_ = LATHE_TRY(tune::searcher_of(request_.options));
+    LATHE_TRY(tune::model_of(request_.options, false));
+    store_ = LATHE_TRY(store::open_sqlite(request_.database));
+    measure::Options measuring;
+    measuring.jobs = request_.options.run.jobs;
+    measuring.cache = request_.options.run.cache_mode;
+    session_ = LATHE_TRY(measure::open_session(request_.target, measuring));
+    codegen_version_ = LATHE_TRY(codegen_version(request_.target));
+    return {};
+  }
+
+  bool limited() const { return request_.options.run.seconds > 0; }
+  // Seconds before the races.
+  double left() const {
+    if (!limited()) return std::numeric_limits<double>::infinity();
+    return request_.options.run.seconds * (1 - kRaceShare) - since(began_);
+  }
+  bool stopped() const {
+    return (stop_ && stop_()) || (limited() && since(began_) > request_.options.run.seconds);
+  }
+  int trials() const {
+    int sum = 0;
+    for (const TunedTask& task : out_.tasks) sum += task.trials;
+    return sum;
+  }
+
+  tune::Options options_of_task() const {
+    tune::Options options = request_.options;
+    const auto tasks = static_cast<double>(tasks_.size());
+    double trials = options.run.trials / tasks, race = options.race.seconds;
+    if (limited()) {
+      trials = std::min(trials, options.run.seconds * (1 - kRaceShare) / tasks / kTrialSeconds);
+      race = std::min(race, options.run.seconds * kRaceShare / tasks);
+    }
+    options.search.first_batch = std::clamp(static_cast<int>(trials / 2), kLeastBatch, kFirstBatch);
+    options.search.batch = std::min(options.search.batch, kBatch);
+    options.race.seconds = race;
+    options.run.trials = kMostTrials;
+    options.run.seconds = 0;
+    options.run.codegen_version = codegen_version_;
+    return options;
+  }
+
+  Status begin_task(std::size_t t) {
+    Tuning& made = tunings_[t].emplace();
+    const te::Workload& given = graph_.nodes[graph::place(tasks_[t].nodes[0])].expression;
+    made.workload = te::canonical(given);
+    made.space = LATHE_TRY(space_of_key(given, request_.target, request_.options.run.flavour));
+    made.options = options_of_task();
+    LATHE_TRY(begin_from_others(request_.global_model, tasks_[t].key, request_.target, store_.get(),
+                                made.options));
+    made.measurer = LATHE_TRY(measure::make_measurer(session_, made.workload));
+    made.subject = LATHE_TRY(
+        tune::make_subject(*made.space, made.options, request_.target, made.measurer->machine()));
+    made.model = LATHE_TRY(tune::model_of(made.options, made.subject->tells_cycles()));
+    made.tuner = LATHE_TRY(tune::Tuner::make(
+        *made.subject, *made.measurer, *store_, request_.target, made.options, make_searcher_,
+        made.model.get(), [this](const tune::Progress& progress) { say(progress.shown()); },
+        [this] { return stopped(); }));
+    return {};
+  }
+
+  Status take_turn(std::size_t t) {
+    const auto began = std::chrono::steady_clock::now();
+    now_ = t;
+    say("starting");
+    Status done;
+    const bool begins = !tunings_[t];
+    if (begins) done = begin_task(t);
+    const auto& tuner = tunings_[t]->tuner;
+    if (done && begins) done = note(t);
+    // What an earlier command found is its first turn.
+    if (done && (!begins || out_.tasks[t].trials == 0) && tuner->more()) done = tuner->step();
+    if (done) done = note(t);
+    if (!done && !is_of_task(done.error())) return done;
+    if (!done) out_.tasks[t].problem = done.error().text();
+    scheduler_.end_turn(t, {out_.tasks[t].best, since(began), !done || !tuner->more()});
+    say("");
+    return {};
+  }
+
+  // What concerns the workload alone: the others go on.
+  static bool is_of_task(const Error& error) {
+    return error.kind != ErrorKind::kIo && error.kind != ErrorKind::kInternal;
+  }
+
+  Status note(std::size_t t) {
+    const tune::Summary summary = LATHE_TRY(tunings_[t]->tuner->summary());
+    out_.tasks[t].trials = summary.trials;
+    out_.tasks[t].failed = summary.failed;
+    out_.tasks[t].best = summary.best_seconds();
+    return {};
+  }
+
+  // In the order of the time that the model spends in them.
+  Status race_all() {
+    std::vector<std::size_t> order(tasks_.size());
+    for (std::size_t t = 0; t < order.size(); ++t) order[t] = t;
+    std::ranges::stable_sort(order, std::greater(), [&](std::size_t t) {
+      return out_.tasks[t].weight * out_.tasks[t].best;
+    });
+    for (const std::size_t t : order) {
+      if (stopped() || !tunings_[t] || out_.tasks[t].best == 0) continue;
+      now_ = t;
+      say("racing");
+      LATHE_TRY_STATUS(tunings_[t]->tuner->race());
+      LATHE_TRY_STATUS(note(t));
+    }
+    return {};
+  }
+
+  // The default program's time, from the trials of any run.
+  Status tell_times(std::size_t t) {
+    if (!tunings_[t] || !tunings_[t]->subject) return {};
+    const Json start = tunings_[t]->subject->to_json(tunings_[t]->subject->starts().front());
+    store::Query query;
+    query.workload = tasks_[t].key;
+    query.target = request_.target.text();
+    query.cache_mode = request_.options.run.cache_mode;
+    query.codegen_version = codegen_version_;
+    query.cpu = tunings_[t]->measurer->machine().cpu();
+    query.ok = true;
+    query.summary = true;
+    return store_->each(query, [&](const store::Record& record) {
+      if (record.config == start)
+        out_.tasks[t].first = record.raced ? record.race_seconds : record.seconds;
+      return true;
+    });
+  }
+
+  void say(const std::string& doing) const {
+    if (!listener_) return;
+    ModelTuneProgress progress;
+    progress.task = now_ < out_.tasks.size() ? out_.tasks[now_].label : "";
+    progress.tasks = tasks_.size();
+    progress.trials = trials();
+    for (const auto& task : scheduler_.tasks()) progress.begun += task.turns > 0 ? 1 : 0;
+    progress.best = scheduler_.graph_seconds();
+    if (limited()) progress.left = std::max(0.0, request_.options.run.seconds - since(began_));
+    progress.doing = doing;
+    listener_(progress);
+  }
+
+  const std::chrono::steady_clock::time_point began_ = std::chrono::steady_clock::now();
+  const graph::Graph& graph_;
+  const ModelTuneRequest& request_;
+  const ModelTuneListener& listener_;
+  const std::function<bool()>& stop_;
+  const std::vector<graph::Task> tasks_;
+  tune::SearcherMaker make_searcher_;
+  std::unique_ptr<store::Store> store_;
+  std::shared_ptr<measure::Session> session_;
+  int codegen_version_ = 0;
+  std::vector<std::optional<Tuning>> tunings_;
+  tune::TaskScheduler scheduler_;
+  std::size_t now_ = 0;
+  TunedModel out_;
+};
+
+}  // namespace
+
+double TunedModel::first() const {
+  double sum = 0;
+  for (const TunedTask& task : tasks)
+    if (task.first > 0 && task.best > 0) sum += task.weight * task.first;
+  return sum;
+}
+
+double TunedModel::best() const {
+  double sum = 0;
+  for (const TunedTask& task : tasks)
+    if (task.first > 0 && task.best > 0) sum += task.weight * task.best;
+  return sum;
+}
+
+Result<TunedModel> tune_model(const graph::Graph& graph, const ModelTuneRequest& request,
+                              const ModelTuneListener& listener,
+                              const std::function<bool()>& stop) {
+  return ModelTuner(graph, request, listener, stop).run();
+}
+
+}  // namespace lathe::api

@@ -1,0 +1,54 @@
+// Tunes a model as a whole: its tasks take turns in the time that there is.
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "api/tuning.h"
+#include "graph/ir/graph.h"
+#include "tuner/tune/task_scheduler.h"
+
+namespace lathe::api {
+
+struct ModelTuneRequest {
+  Target target;
+  std::string database, global_model;
+  // run.trials counts those of all tasks together, and run.seconds is the time of the whole.
+  tune::Options options;
+};
+
+struct TunedTask {
+  std::string label;     // "Conv+Relu f32[1,64,56,56]"
+  std::string workload;  // its key
+  double weight = 1;
+  int trials = 0, failed = 0;
+  double first = 0, best = 0;  // seconds a call: of the default program, of the best; 0: none
+  std::string problem;         // why it cannot be tuned; empty: it can
+};
+
+struct TunedModel {
+  std::vector<TunedTask> tasks;  // those with most time before others
+  double seconds = 0;            // wall
+  bool interrupted = false;
+  // Of a run of the model in its tasks that have both times.
+  double first() const;
+  double best() const;
+};
+
+struct ModelTuneProgress {
+  std::string task;  // whose turn it is
+  std::size_t tasks = 0, begun = 0;
+  int trials = 0;
+  double first = 0, best = 0;  // as of TunedModel, so far
+  double left = 0;             // seconds; 0: no limit
+  std::string doing;
+};
+using ModelTuneListener = std::function<void(const ModelTuneProgress&)>;
+
+// What was found is in the store after each trial, and the same command goes on.
+Result<TunedModel> tune_model(const graph::Graph& graph, const ModelTuneRequest& request,
+                              const ModelTuneListener& listener, const std::function<bool()>& stop);
+
+}  // namespace lathe::api

@@ -1,0 +1,96 @@
+#include "cli/tune_model.h"
+
+#include <mutex>
+
+#include "api/model.h"
+#include "cli/application.h"
+#include "cli/command.h"
+#include "cli/interrupt.h"
+#include "cli/live_line.h"
+#include "cli/progress_line.h"
+#include "cli/results.h"
+
+namespace lathe::cli {
+namespace {
+
+std::string line_text(const api::ModelTuneProgress& p, std::size_t columns) {
+  std::string text = fmt::format("{}/{} tasks, {}", p.begun, p.tasks, counted(p.trials, "trial"));
+  if (p.begun > 0)
+    text += fmt::format(" | model {}{}", p.begun < p.tasks ? "about " : "", time_text(p.best));
+  if (p.left > 0) text += fmt::format(" | {} left", duration_text(p.left));
+  const std::string at = p.doing.empty() ? p.task : fmt::format("{}: {}", p.task, p.doing);
+  return cut(interrupted() ? text + " | stopping" : text + " | " + at, columns);
+}
+
+// "1.24": how many times as fast.
+std::string speedup_text(double first, double best) {
+  return first > 0 && best > 0 ? fmt::format("{:.2f}", first / best) : "";
+}
+
+std::string text_of(const api::TunedModel& tuned) {
+  int trials = 0;
+  std::string out = fmt::format("{:>5}  {:>9}  {:>9}  {:>6}  {:>6}  task\n", "count", "default",
+                                "best", "times", "trials");
+  for (const api::TunedTask& task : tuned.tasks) {
+    trials += task.trials;
+    out += fmt::format("{:>5}  {:>9}  {:>9}  {:>6}  {:>6}  {}\n", task.weight,
+                       task.first > 0 ? time_text(task.first) : "-",
+                       task.best > 0 ? time_text(task.best) : "-",
+                       speedup_text(task.first, task.best), task.trials, task.label);
+    if (!task.problem.empty()) out += fmt::format("{:>5}  {}\n", "", printable(task.problem));
+  }
+  out += fmt::format("{}, {:.1f} s{}\n", counted(trials, "trial"), tuned.seconds,
+                     tuned.interrupted ? "; interrupted, the same command goes on" : "");
+  if (tuned.best() > 0)
+    out += fmt::format("in its tasks a run takes {} now, {} by default programs\n",
+                       time_text(tuned.best()), time_text(tuned.first()));
+  return out;
+}
+
+Json json_of(const api::TunedModel& tuned) {
+  Json json;
+  json["seconds"] = tuned.seconds;
+  json["interrupted"] = tuned.interrupted;
+  json["default_seconds"] = tuned.first();
+  json["best_seconds"] = tuned.best();
+  json["tasks"] = Json::array();
+  for (const api::TunedTask& task : tuned.tasks) {
+    Json one = {{"task", task.label},     {"workload", task.workload}, {"count", task.weight},
+                {"trials", task.trials},  {"failed", task.failed},     {"default_seconds", nullptr},
+                {"best_seconds", nullptr}};
+    if (task.first > 0) one["default_seconds"] = task.first;
+    if (task.best > 0) one["best_seconds"] = task.best;
+    if (!task.problem.empty()) one["problem"] = task.problem;
+    json["tasks"].push_back(std::move(one));
+  }
+  return json;
+}
+
+}  // namespace
+
+Result<int> tune_model(const ModelTuneFlags& flags) {
+  const graph::Graph graph = LATHE_TRY(api::read_model(flags.path, flags.shapes));
+  catch_interrupts();
+  std::mutex lock;
+  api::ModelTuneProgress now;
+  LiveLine line(stderr, [&](std::size_t columns) {
+    const std::scoped_lock guard(lock);
+    return line_text(now, columns);
+  });
+  line.above(complaint(flags.first));
+  const auto tuned = api::tune_model(
+      graph, flags.request,
+      [&](const api::ModelTuneProgress& progress) {
+        const std::scoped_lock guard(lock);
+        now = progress;
+      },
+      interrupted);
+  line.finish();
+  if (!tuned) return std::unexpected(tuned.error());
+  if (flags.json) fmt::print("{}\n", dump(json_of(*tuned)));
+  else fmt::print("{}", text_of(*tuned));
+  const int code = tuned->best() > 0 ? kDone : kFailed;
+  return tuned->interrupted ? interrupted_code(code) : code;
+}
+
+}  // namespace lathe::cli

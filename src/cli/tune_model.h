@@ -1,0 +1,17 @@
+// lathe tune model.onnx: the tasks of a model share the time.
+#pragma once
+
+#include "api/model_tuning.h"
+
+namespace lathe::cli {
+
+struct ModelTuneFlags {
+  std::string path;
+  std::vector<std::string> shapes;
+  api::ModelTuneRequest request;
+  std::string first;  // what is said once, about threads
+  bool json = false;
+};
+Result<int> tune_model(const ModelTuneFlags& flags);
+
+}  // namespace lathe::cli
