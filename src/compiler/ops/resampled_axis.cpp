@@ -16,10 +16,21 @@ double coordinate(const ResampledAxis& axis, Coordinates how, std::int64_t eleme
     case Coordinates::kHalfPixel:
       return ((2 * x + 1) * axis.numerator - axis.denominator) / (2 * axis.denominator);
     case Coordinates::kAlignCorners:
-      return axis.out == 1
+      return axis.out == 1 || axis.length() <= 1
                  ? 0
-                 : x * static_cast<double>(axis.in - 1) / static_cast<double>(axis.out - 1);
+                 : x * static_cast<double>(axis.in - 1) / (axis.length() - 1);
     case Coordinates::kAsymmetric: return x * axis.numerator / axis.denominator;
+    case Coordinates::kHalfPixelSymmetric:
+      return ((2 * x + 1 - static_cast<double>(axis.out)) * axis.numerator / axis.denominator +
+              static_cast<double>(axis.in) - 1) /
+             2;
+    case Coordinates::kTfHalfPixelForNn:
+      return (2 * x + 1) * axis.numerator / (2 * axis.denominator);
+    case Coordinates::kTfCropAndResize: {
+      const auto last = static_cast<double>(axis.in - 1);
+      if (axis.out == 1 || axis.length() <= 1) return (axis.begin + axis.end) * last / 2;
+      return axis.begin * last + x * (axis.end - axis.begin) * last / (axis.length() - 1);
+    }
   }
   LATHE_CHECK(false, "no such coordinates");
 }
@@ -46,22 +57,34 @@ double cubic(double distance, double a) {
 ResampledAxis::Taps ResampledAxis::taps(const Resampling& how) const {
   const bool nearest = how.interpolation == Interpolation::kNearest,
              linear = how.interpolation == Interpolation::kLinear;
-  Taps out;
-  out.count = nearest ? 1 : linear ? 2 : 4;
-  for (std::int64_t tap = 0; tap < out.count; ++tap)
-    for (std::int64_t x = 0; x < this->out; ++x) {
-      const double at = coordinate(*this, how.coordinates, x);
-      const double first = nearest  ? rounded(at, how.rounding)
-                           : linear ? std::floor(at)
-                                    : std::floor(at) - 1;
+  const auto last = static_cast<double>(in - 1);
+  Taps taps;
+  taps.count = nearest ? 1 : linear ? 2 : 4;
+  const auto count = static_cast<std::size_t>(taps.count), size = static_cast<std::size_t>(out);
+  taps.places.resize(count * size);
+  taps.weights.resize(count * size);
+  for (std::size_t x = 0; x < size; ++x) {
+    const double at = coordinate(*this, how.coordinates, static_cast<std::int64_t>(x));
+    const bool outside = how.coordinates == Coordinates::kTfCropAndResize && (at < 0 || at > last);
+    const double first = nearest  ? rounded(at, how.rounding)
+                         : linear ? std::floor(at)
+                                  : std::floor(at) - 1;
+    double sum = 0;
+    for (std::size_t tap = 0; tap < count; ++tap) {
       const double place = first + static_cast<double>(tap);
-      const double inside = std::clamp(place, 0.0, static_cast<double>(in - 1));
-      out.places.push_back(static_cast<std::int64_t>(inside));
-      out.weights.push_back(nearest  ? 1
-                            : linear ? 1 - std::abs(at - place)
-                                     : cubic(at - place, how.cubic_weight));
+      double& weight = taps.weights[tap * size + x];
+      weight = nearest  ? 1
+               : linear ? 1 - std::abs(at - place)
+                        : cubic(at - place, how.cubic_weight);
+      if (how.exclude_outside && (place < 0 || place > last)) weight = 0;
+      sum += weight;
+      taps.places[tap * size + x] =
+          outside ? -1 : static_cast<std::int64_t>(std::clamp(place, 0.0, last));
     }
-  return out;
+    for (std::size_t tap = 0; how.exclude_outside && sum != 0 && tap < count; ++tap)
+      taps.weights[tap * size + x] /= sum;
+  }
+  return taps;
 }
 
 }  // namespace lathe::ops

@@ -17,8 +17,9 @@ namespace {
 using Kind = Parameter::Kind;
 
 constexpr std::array<std::string_view, 3> kModes = {"nearest", "linear", "cubic"};
-constexpr std::array<std::string_view, 4> kCoordinates = {"half-pixel", "pytorch-half-pixel",
-                                                          "align-corners", "asymmetric"};
+constexpr std::array<std::string_view, 7> kCoordinates = {
+    "half-pixel",           "pytorch-half-pixel",   "align-corners",     "asymmetric",
+    "half-pixel-symmetric", "tf-half-pixel-for-nn", "tf-crop-and-resize"};
 constexpr std::array<std::string_view, 4> kRoundings = {"round-prefer-floor", "round-prefer-ceil",
                                                         "floor", "ceil"};
 // What a literal tensor may have.
@@ -31,6 +32,27 @@ Result<Enum> one_of(const Values& values, std::string_view name,
   if (found == known.end())
     return Values::error(name, "'{}' is none of {}", values.text(name), fmt::join(known, ", "));
   return static_cast<Enum>(found - known.begin());
+}
+
+// Sets what part of each axis --crop takes: all the beginnings and then all the ends.
+Status set_crop(const Values& values, Coordinates how, std::vector<ResampledAxis>& axes) {
+  const std::string& crop = values.text("crop");
+  if ((how == Coordinates::kTfCropAndResize) == crop.empty())
+    return Values::error("crop",
+                         "--coordinates tf-crop-and-resize needs it, and nothing else does");
+  if (crop.empty()) return {};
+  const std::vector<std::string> parts = split(crop, ',');
+  if (parts.size() != 2 * axes.size())
+    return Values::error("crop", "{} values are needed, the beginnings and the ends; {} are given",
+                         2 * axes.size(), parts.size());
+  for (std::size_t p = 0; p < parts.size(); ++p) {
+    const auto part = parse_real(parts[p]);
+    if (!part || std::abs(*part) > 1e6)
+      return Values::error("crop", "'{}' is no part of an axis, as 0.25 is", parts[p]);
+    ResampledAxis& axis = axes[p % axes.size()];
+    (p < axes.size() ? axis.begin : axis.end) = *part;
+  }
+  return {};
 }
 
 // The axes by --size or by --scales.
@@ -68,20 +90,20 @@ Result<std::vector<ResampledAxis>> axes_of(const Values& values,
 
 class Resize {
  public:
-  Resize(std::vector<std::int64_t> input, std::vector<ResampledAxis> axes, Dtype dtype)
-      : input_(std::move(input)), axes_(std::move(axes)), dtype_(dtype) {}
-
-  // An axis of the same size stays as it is: each element lies at its own place.
-  bool changes(std::size_t a) const {
-    return axes_[a].in != axes_[a].out || axes_[a].numerator != axes_[a].denominator;
-  }
+  // `outside`: the text of what elements outside the image are.
+  Resize(std::vector<std::int64_t> input, std::vector<ResampledAxis> axes, Dtype dtype,
+         std::string outside)
+      : input_(std::move(input)),
+        axes_(std::move(axes)),
+        dtype_(dtype),
+        outside_(std::move(outside)) {}
 
   // The orders in which axes go one after the other, or all at once where `order` is one step of
   // all; the one that takes the fewest products.
   std::vector<std::vector<std::size_t>> best_order(std::int64_t taps) const {
     std::vector<std::size_t> changed;
     for (std::size_t a = 0; a < axes_.size(); ++a)
-      if (changes(a)) changed.push_back(a);
+      if (axes_[a].changes()) changed.push_back(a);
     std::vector<std::vector<std::size_t>> best = {changed};
     if (taps == 1 || changed.size() < 2) return best;
     double least = work(best, taps);
@@ -104,7 +126,7 @@ class Resize {
     text += typed(shaped("output Y", sizes), dtype_) + "\n";
     const bool nearest = how.interpolation == Interpolation::kNearest;
     for (std::size_t a = 0; a < axes_.size(); ++a)
-      if (changes(a)) LATHE_TRY_STATUS(add_tables(text, a, how));
+      if (axes_[a].changes()) LATHE_TRY_STATUS(add_tables(text, a, how));
     const auto order = best_order(nearest                                       ? 1
                                   : how.interpolation == Interpolation::kLinear ? 2
                                                                                 : 4);
@@ -171,7 +193,7 @@ class Resize {
       over.push_back(std::string(1, tap));
       weights += fmt::format(" * W{0}[{1},{0}]", letter, tap);
     }
-    std::string read = fmt::format("{}[{}]", from, fmt::join(index, ","));
+    std::string read = fmt::format("{}[{}{}]", from, fmt::join(index, ","), outside_);
     if (from == "X" && te::is_narrow(dtype_) && !over.empty())
       read = fmt::format("{}({})", name_of(te::accumulator_of(dtype_)), read);
     std::string value = read + weights;
@@ -184,6 +206,7 @@ class Resize {
   std::vector<std::int64_t> input_;
   std::vector<ResampledAxis> axes_;
   Dtype dtype_;
+  std::string outside_;
 };
 
 Result<std::vector<Algorithm>> build_resize(const Values& values) {
@@ -196,10 +219,15 @@ Result<std::vector<Algorithm>> build_resize(const Values& values) {
   const Resampling how = {LATHE_TRY(one_of<Interpolation>(values, "mode", kModes)),
                           LATHE_TRY(one_of<Coordinates>(values, "coordinates", kCoordinates)),
                           LATHE_TRY(one_of<Rounding>(values, "rounding", kRoundings)),
-                          values.real("cubic-weight")};
+                          values.real("cubic-weight"), values.flag("exclude-outside")};
   const bool nearest = how.interpolation == Interpolation::kNearest;
   const Dtype dtype = LATHE_TRY(nearest ? dtype_of(values) : float_of(values));
-  return Resize(input, LATHE_TRY(axes_of(values, input)), dtype).written(how);
+  std::vector<ResampledAxis> axes = LATHE_TRY(axes_of(values, input));
+  LATHE_TRY_STATUS(set_crop(values, how.coordinates, axes));
+  const std::string outside = how.coordinates == Coordinates::kTfCropAndResize
+                                  ? " else " + LATHE_TRY(number_text(values, "outside", dtype))
+                                  : "";
+  return Resize(input, std::move(axes), dtype, outside).written(how);
 }
 
 }  // namespace
@@ -213,11 +241,16 @@ Operator resize() {
             "instead of --size: how many times as large, as 2 or 0.5,1.25; sizes are rounded down"},
            {Kind::kText, "mode", "linear", "nearest, linear or cubic"},
            {Kind::kText, "coordinates", "half-pixel",
-            "where elements lie: half-pixel, pytorch-half-pixel (a single one at 0), align-corners "
-            "or asymmetric"},
+            fmt::format("where elements lie: {}; as in ONNX", fmt::join(kCoordinates, ", "))},
            {Kind::kText, "rounding", "round-prefer-floor",
             "of nearest: round-prefer-floor, round-prefer-ceil, floor or ceil"},
            {Kind::kReal, "cubic-weight", "-0.75", "the coefficient of cubic"},
+           {Kind::kFlag, "exclude-outside", "false",
+            "places outside the image weigh nothing; else its ends go on"},
+           {Kind::kText, "crop", "",
+            "of tf-crop-and-resize: where the part of each axis begins, and then where each ends, "
+            "as 0.25,0,0.75,1"},
+           {Kind::kText, "outside", "0", "of tf-crop-and-resize: elements outside the image"},
            dtype_parameter()},
           build_resize};
 }

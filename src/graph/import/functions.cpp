@@ -109,8 +109,13 @@ Made remainder_of(Site& site) {
   const bool like_dividend = LATHE_TRY(site.integer("fmod", 0)) != 0;
   if (is_float(dtype)) {
     if (!like_dividend) return site.wrong("fmod must be 1 for {}", name_of(dtype));
+    // In f64 no quotient of narrower numbers becomes a whole number by rounding, below 2^29.
+    const std::string quotient = "f64({0}) / f64({1})";
     return element_wise(
-        site, "{0} - {1} * select({0} / {1} < 0, ceil({0} / {1}), floor({0} / {1}))", ids);
+        site,
+        fmt::format("{0}(f64({{0}}) - f64({{1}}) * select({1} < 0, ceil({1}), floor({1})))",
+                    name_of(dtype), quotient),
+        ids);
   }
   if (is_wide(dtype) && !(site.at(0).constant && site.at(1).constant)) {
     const bool number = site.at(1).constant && site.at(1).elements() == 1;
@@ -124,16 +129,30 @@ Made remainder_of(Site& site) {
       site, fmt::format("{}(f64({{0}}) - f64({{1}}) * {})", name_of(dtype), quotient), ids);
 }
 
+// The exponent where it is one number, known and none that makes the result larger.
+std::optional<double> known_exponent(const Site& site) {
+  const bool known = site.at(1).constant && site.at(1).elements() == 1 && !site.at(0).constant &&
+                     site.shape(1).size() <= site.shape(0).size();
+  return known ? std::optional(numbers_of(site.at(1))[0]) : std::nullopt;
+}
+
+// Integers are raised in f64, where a negative number to a whole power has a sign of its own, too.
+// What is a whole number in truth may come out a little less there, and must not be cut to the next
+// smaller one: pow of f64 is right to 2e-14 of itself while the result has less than 64 bits.
 Made power(Site& site) {
   const std::vector<int> ids{site.input(0), site.input(1)};
   const Dtype base = site.dtype(0), exponent = site.dtype(1);
-  const bool number = site.at(1).constant && site.at(1).elements() == 1;
-  if (number && numbers_of(site.at(1))[0] == 2 && !site.at(0).constant &&
-      elements_of(site.shape(1)) == 1 && site.shape(1).size() <= site.shape(0).size())
-    return element_wise(site, "{0} * {0}", {ids[0]});
+  const auto number = known_exponent(site);
+  if (number == 2) return element_wise(site, "{0} * {0}", {ids[0]});
+  if (number == 3) return element_wise(site, "{0} * {0} * {0}", {ids[0]});
   if (is_float(base) && base == exponent) return element_wise(site, "pow({0}, {1})", ids);
-  // A negative number to a whole power has a sign of its own in f64, too.
-  return element_wise(site, fmt::format("{}(pow(f64({{0}}), f64({{1}})))", name_of(base)), ids);
+  const std::string power = "pow(f64({0}), f64({1}))";
+  std::string value = power;
+  if (!is_float(base) && !is_float(exponent)) value = fmt::format("round({})", power);
+  else if (!is_float(base))
+    value = fmt::format("select(floor(f64({{1}})) == f64({{1}}), round({0}), {0} * {1})", power,
+                        1 + 2e-14);
+  return element_wise(site, fmt::format("{}({})", name_of(base), value), ids);
 }
 
 Made clip(Site& site) {

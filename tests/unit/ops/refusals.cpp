@@ -178,6 +178,12 @@ TEST(Refusals, Resize) {
       {"resize", with(x, {{"coordinates", "half"}}), "--coordinates: 'half' is none of half-pixel"},
       {"resize", with(x, {{"rounding", "up"}}), "--rounding: 'up' is none of"},
       {"resize", with(x, {{"dtype", "u8"}}), "--dtype: 'u8' is no floating-point type"},
+      {"resize", with(x, {{"crop", "0,1"}}), "--crop: --coordinates tf-crop-and-resize needs it"},
+      {"resize", with(x, {{"coordinates", "tf-crop-and-resize"}}), "--crop: --coordinates tf-crop"},
+      {"resize", with(x, {{"coordinates", "tf-crop-and-resize"}, {"crop", "0,1"}}),
+       "--crop: 4 values are needed, the beginnings and the ends; 2 are given"},
+      {"resize", with(x, {{"coordinates", "tf-crop-and-resize"}, {"crop", "0,0,1,all"}}),
+       "--crop: 'all' is no part of an axis"},
   });
 }
 

@@ -46,6 +46,20 @@ TEST(Resize, ExamplesOfOnnx) {
       {0.47265625, 0.76953125, 1.24609375, 1.875, 2.28125, 2.91015625, 3.38671875, 3.68359375});
   expect_row(four({{"mode", "cubic"}, {"coordinates", "align-corners"}}), {1, 1, 4, 4},
              {1, 1.34110787, 1.80029155, 2.32944606, 2.67055394, 3.19970845, 3.65889213, 4});
+  expect_row({{"input", "1,1,4,4"},
+              {"scales", "0.8"},
+              {"mode", "cubic"},
+              {"cubic-weight", "-0.5"},
+              {"exclude-outside", "true"}},
+             {1, 1, 4, 4}, {1.36812675, 2.6695014, 4.0133367});
+  // The length 2.4 is not rounded where the corners are aligned.
+  expect_row({{"input", "1,1,2,4"}, {"scales", "0.6"}, {"coordinates", "align-corners"}},
+             {1, 1, 2, 4}, {1, 3.142857142});
+  expect_row(four({{"mode", "nearest"},
+                   {"size", "8"},
+                   {"rounding", "floor"},
+                   {"coordinates", "tf-half-pixel-for-nn"}}),
+             {1, 1, 4, 4}, {1, 1, 2, 2, 3, 3, 4, 4});
   expect_row(four({{"mode", "nearest"}, {"size", "8"}, {"rounding", "ceil"}}), {1, 1, 4, 4},
              {1, 2, 2, 3, 3, 4, 4, 4});
   expect_row(four({{"mode", "nearest"},
@@ -60,6 +74,47 @@ TEST(Resize, ExamplesOfOnnx) {
              {1, 1, 4, 4}, {1, 2, 2, 3, 3, 4, 4, 4});
 }
 
+// The test of Resize in ONNX: parts of both axes, of which one reaches beyond the image.
+TEST(Resize, PartsOfAnImage) {
+  const Arguments crop = {{"input", "1,1,4,4"},
+                          {"size", "3"},
+                          {"coordinates", "tf-crop-and-resize"},
+                          {"crop", "0.4,0.6,0.6,0.8"},
+                          {"outside", "10"}};
+  expect_row(crop, {1, 1, 4, 4}, {7.6, 7.9, 8.2});
+  const auto changed = [&](const char* name, const char* value) {
+    Arguments out = crop;
+    out[name] = value;
+    return out;
+  };
+  expect_row(changed("crop", "0.4,0.6,0.6,1.2"), {1, 1, 4, 4}, {7.6, 8.5, 10});
+  expect_row(changed("crop", "0.4,-0.2,0.6,0.8"), {1, 1, 4, 4}, {10, 6.7, 8.2});
+  expect_row(changed("crop", "0,0,1.5,1"), {1, 1, 4, 4}, {1, 2.5, 4});
+  // All of the last row lies outside, and what is outside has no part in the row before it.
+  const Evaluation r =
+      evaluated(built("resize", changed("crop", "0,0,1.5,1")), {counted({1, 1, 4, 4})});
+  EXPECT_NEAR(r.output.values[3], 1 + 2.25 * 4, 1e-6);
+  for (std::size_t x = 6; x < 9; ++x) EXPECT_NEAR(r.output.values[x], 10, 1e-6) << x;
+  for (const char* mode : {"nearest", "cubic"}) {
+    Arguments other = changed("crop", "0,0.5,1,2");
+    other["mode"] = mode;
+    const Evaluation far = evaluated(built("resize", other), {counted({1, 1, 4, 4})});
+    for (const std::size_t x : {1, 2, 4, 5, 7, 8})
+      EXPECT_NEAR(far.output.values[x], 10, 1e-6) << mode << x;
+  }
+  // An axis of which a part becomes the whole of it changes, though its size does not.
+  expect_row(changed("size", "4"), {1, 1, 4, 4}, {7.6, 7.8, 8, 8.2});
+  expect_row(
+      {{"input", "1,1,4"}, {"size", "4"}, {"coordinates", "tf-crop-and-resize"}, {"crop", "0,0.5"}},
+      {1, 1, 4}, {1, 1.5, 2, 2.5});
+}
+
+// By hand: 5 elements become 3.6 and then 3, which lie in the middle of what 5 cover.
+TEST(Resize, TheSameToBothSides) {
+  expect_row({{"input", "1,1,5"}, {"scales", "0.72"}, {"coordinates", "half-pixel-symmetric"}},
+             {1, 1, 5}, {3 - 1 / 0.72, 3, 3 + 1 / 0.72});
+}
+
 struct Weighted {
   std::int64_t place;
   double weight;
@@ -67,7 +122,8 @@ struct Weighted {
 
 // All elements of an axis in one sum, each with its weight: the definition, in another way.
 std::vector<Weighted> terms_of(std::int64_t x, std::int64_t in, std::int64_t out, double scale,
-                               const std::string& mode, const std::string& coordinates) {
+                               const std::string& mode, const std::string& coordinates,
+                               bool exclude) {
   const auto place = static_cast<double>(x);
   double at = (place + 0.5) / scale - 0.5;
   if (coordinates == "asymmetric") at = place / scale;
@@ -81,8 +137,12 @@ std::vector<Weighted> terms_of(std::int64_t x, std::int64_t in, std::int64_t out
     if (mode == "cubic" && d <= 1) weight = (a + 2) * d * d * d - (a + 3) * d * d + 1;
     if (mode == "cubic" && d > 1 && d < 2)
       weight = a * d * d * d - 5 * a * d * d + 8 * a * d - 4 * a;
+    if (exclude && (i < 0 || i >= in)) continue;
     terms.push_back({std::min(std::max<std::int64_t>(i, 0), in - 1), weight});
   }
+  double sum = 0;
+  for (const Weighted& term : terms) sum += term.weight;
+  for (Weighted& term : terms) term.weight /= exclude ? sum : 1;
   return terms;
 }
 
@@ -100,12 +160,13 @@ double weighted(const interp::Tensor& x, const Index& index, std::size_t d,
 }
 
 void check_resize(const Index& input, const Index& size, const std::string& mode,
-                  const std::string& coordinates, const char* dtype) {
-  const Arguments arguments = {{"input", list(input)},
-                               {"size", list(size)},
-                               {"mode", mode},
-                               {"coordinates", coordinates},
-                               {"dtype", dtype}};
+                  const std::string& coordinates, const char* dtype, bool exclude = false) {
+  Arguments arguments = {{"input", list(input)},
+                         {"size", list(size)},
+                         {"mode", mode},
+                         {"coordinates", coordinates},
+                         {"dtype", dtype}};
+  if (exclude) arguments["exclude-outside"] = "true";
   SCOPED_TRACE(fmt::format("{}", arguments));
   const Evaluation r = run(built("resize", arguments), 51);
   Index shape = {input[0], input[1]};
@@ -115,7 +176,7 @@ void check_resize(const Index& input, const Index& size, const std::string& mode
     for (std::size_t a = 0; a < size.size(); ++a)
       terms.push_back(terms_of(y[a + 2], input[a + 2], size[a],
                                static_cast<double>(size[a]) / static_cast<double>(input[a + 2]),
-                               mode, coordinates));
+                               mode, coordinates, exclude));
     return weighted(r.inputs[0], y, 2, terms);
   };
   expect_output(r, shape, want, 1e-6);
@@ -131,6 +192,7 @@ TEST(Resize, LinearAndCubicAlongOneToThreeAxes) {
         check_resize({1, 1, 11, 13}, {4, 3}, mode, how, dtype);
         check_resize({1, 1, 6, 5}, {6, 9}, mode, how, dtype);
         check_resize({1, 2, 3, 2, 5}, {4, 3, 2}, mode, how, dtype);
+        check_resize({1, 2, 5, 7}, {11, 4}, mode, how, dtype, true);
       }
 }
 

@@ -362,10 +362,18 @@ class Shapes {
     Arguments out = {
         {"input", list(input)},
         {"mode", word({"nearest", "linear", "cubic"})},
-        {"coordinates", word({"half-pixel", "pytorch-half-pixel", "align-corners", "asymmetric"})},
+        {"coordinates", word({"half-pixel", "pytorch-half-pixel", "align-corners", "asymmetric",
+                              "tf-half-pixel-for-nn", "tf-crop-and-resize"})},
         {"rounding", word({"round-prefer-floor", "round-prefer-ceil", "floor", "ceil"})}};
     if (coin(0.3)) out["scales"] = word({"1", "1.5", "2"});
     else out["size"] = list(sizes);
+    if (coin(0.2)) out["exclude-outside"] = "true";
+    if (out["coordinates"] != "tf-crop-and-resize") return out;
+    std::vector<std::string> crop(2 * sizes.size());
+    for (std::size_t p = 0; p < crop.size(); ++p)
+      crop[p] = p < sizes.size() ? word({"-0.3", "0", "0.5"}) : word({"0.7", "1", "1.4"});
+    out["crop"] = fmt::format("{}", fmt::join(crop, ","));
+    out["outside"] = word({"0", "2"});
     return out;
   }
   Arguments lookup(Arguments out) {
