@@ -31,15 +31,8 @@ std::string sized(const std::vector<std::string>& iters, const Shape& shape) {
   return fmt::format("{}", fmt::join(out, ","));
 }
 
-// Of elements that are read as they are: bools, too.
-Result<Dtype> element_type(const Values& values) {
-  if (values.text("dtype") != name_of(Dtype::kBool)) return dtype_of(values);
-  if (values.text("outside") != "fill") return Dtype::kBool;
-  return Values::error("outside", "no number fills a tensor of bools; take another meaning");
-}
-
 Result<std::vector<Algorithm>> build_gather(const Values& values) {
-  const Dtype dtype = LATHE_TRY(element_type(values));
+  const Dtype dtype = LATHE_TRY(copied_of(values));
   const Lookup lookup = LATHE_TRY(lookup_of(values, dtype));
   const Shape &input = values.numbers("input"), &indices = values.numbers("indices");
   const std::size_t axis = LATHE_TRY(one_axis(values, "axis", input));
@@ -59,7 +52,7 @@ Result<std::vector<Algorithm>> build_gather(const Values& values) {
 }
 
 Result<std::vector<Algorithm>> build_gather_elements(const Values& values) {
-  const Dtype dtype = LATHE_TRY(element_type(values));
+  const Dtype dtype = LATHE_TRY(copied_of(values));
   const Lookup lookup = LATHE_TRY(lookup_of(values, dtype));
   const Shape &input = values.numbers("input"), &indices = values.numbers("indices");
   const std::size_t axis = LATHE_TRY(one_axis(values, "axis", input));
@@ -101,7 +94,7 @@ Result<Shape> indexed_sizes(const Values& values) {
 }
 
 Result<std::vector<Algorithm>> build_gather_nd(const Values& values) {
-  const Dtype dtype = LATHE_TRY(element_type(values));
+  const Dtype dtype = LATHE_TRY(copied_of(values));
   const Lookup lookup = LATHE_TRY(lookup_of(values, dtype));
   const Shape sizes = LATHE_TRY(indexed_sizes(values));
   const Shape &input = values.numbers("input"), &indices = values.numbers("indices");
@@ -161,9 +154,10 @@ Result<std::vector<Algorithm>> build_embedding(const Values& values) {
                          lookup.declared(indices, {table[0]}), sized(written, output), value)));
 }
 
-std::vector<Parameter> with_lookup(std::vector<Parameter> first) {
+std::vector<Parameter> with_lookup(std::vector<Parameter> first,
+                                   Parameter dtype = copied_parameter()) {
   std::ranges::copy(lookup_parameters(), std::back_inserter(first));
-  first.push_back(dtype_parameter());
+  first.push_back(std::move(dtype));
   return first;
 }
 
@@ -204,7 +198,8 @@ Operator embedding() {
                        {Kind::kDims, "indices", "",
                         "shape of the indices; with --bag the last dimension is a bag"},
                        {Kind::kText, "bag", "none",
-                        "what the rows of a bag come to: none (rows stay), sum, mean or max"}}),
+                        "what the rows of a bag come to: none (rows stay), sum, mean or max"}},
+                      dtype_parameter()),
           build_embedding};
 }
 

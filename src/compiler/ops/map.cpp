@@ -15,7 +15,7 @@ namespace {
 using Kind = Parameter::Kind;
 
 Result<std::vector<Algorithm>> build_transpose_of(const Values& values) {
-  const Dtype dtype = LATHE_TRY(dtype_of(values));
+  const Dtype dtype = LATHE_TRY(copied_of(values));
   const auto& shape = values.numbers("input");
   const auto& order = values.numbers("order");
   std::vector<std::int64_t> sorted = order;
@@ -102,7 +102,7 @@ Operator transpose() {
           "the elements of X with the dimensions in another order",
           {{Kind::kDims, "input", "", "shape of the input"},
            {Kind::kInts, "order", "", "for each dimension of the output, which one of X it is"},
-           dtype_parameter()},
+           copied_parameter()},
           build_transpose_of};
 }
 

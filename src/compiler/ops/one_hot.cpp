@@ -8,7 +8,8 @@ namespace {
 using Kind = Parameter::Kind;
 
 Result<std::vector<Algorithm>> build_one_hot(const Values& values) {
-  const Dtype dtype = LATHE_TRY(dtype_of(values));
+  const bool given = values.flag("values");
+  const Dtype dtype = LATHE_TRY(given ? copied_of(values) : dtype_of(values));
   const auto index_dtype = dtype_from_name(values.text("index-dtype"));
   if (!index_dtype || is_float(*index_dtype) || *index_dtype == Dtype::kBool)
     return Values::error("index-dtype",
@@ -28,26 +29,33 @@ Result<std::vector<Algorithm>> build_one_hot(const Values& values) {
   iters.insert(iters.begin() + place, "k");
   output.pop_back();
   output.insert(output.begin() + place, depth);
-  const std::string x = fmt::format("X[{}]", fmt::join(index, ","));
-  return direct(
-      parsed("one_hot", fmt::format("{}\n{}\nY[{}] = select({} == k, 1, 0)\n",
-                                    typed(shaped("X", shape), *index_dtype),
-                                    typed(shaped("Y", output), dtype), fmt::join(iters, ","),
-                                    *index_dtype == Dtype::kI64 ? x : fmt::format("i64({})", x))));
+  std::string x = fmt::format("X[{}]", fmt::join(index, ","));
+  if (*index_dtype != Dtype::kI64) x = fmt::format("i64({})", x);
+  std::string there = fmt::format("{} == k", x);
+  if (values.flag("negative")) there += fmt::format(" || {} + {} == k", x, depth);
+  return direct(parsed(
+      "one_hot",
+      fmt::format("{}\n{}{}\nY[{}] = select({}, {})\n", typed(shaped("X", shape), *index_dtype),
+                  given ? typed("V[2]", dtype) + "\n" : "", typed(shaped("Y", output), dtype),
+                  fmt::join(iters, ","), there, given ? "V[1], V[0]" : "1, 0")));
 }
 
 }  // namespace
 
 Operator one_hot() {
-  return {"one_hot",
-          "1 at the place that each element of X gives along a new dimension, else 0",
-          {{Kind::kDims, "input", "", "shape of the input"},
-           {Kind::kInt, "depth", "", "size of the new dimension"},
-           {Kind::kAxes, "axis", "-1", "which one of the output's it is; -1 is the last"},
-           {Kind::kText, "index-dtype", "i64", "element type of the input: i64, i32, i8 or u8"},
-           {Kind::kText, "dtype", "f32",
-            fmt::format("element type of the output: {}, but bool", known_dtypes())}},
-          build_one_hot};
+  return {
+      "one_hot",
+      "1 at the place that each element of X gives along a new dimension, else 0",
+      {{Kind::kDims, "input", "", "shape of the input"},
+       {Kind::kInt, "depth", "", "size of the new dimension"},
+       {Kind::kAxes, "axis", "-1", "which one of the output's it is; -1 is the last"},
+       {Kind::kFlag, "negative", "false", "a number below 0 counts from the end"},
+       {Kind::kFlag, "values", "false",
+        "with a second input V[2], which has what stands for 0 and for 1"},
+       {Kind::kText, "index-dtype", "i64", "element type of the input: i64, i32, i8 or u8"},
+       {Kind::kText, "dtype", "f32",
+        fmt::format("element type of the output: {}; bool with --values alone", known_dtypes())}},
+      build_one_hot};
 }
 
 }  // namespace lathe::ops

@@ -24,7 +24,7 @@ std::string sized_iters(const std::vector<std::int64_t>& shape) {
 }
 
 Result<std::vector<Algorithm>> build_pad(const Values& values) {
-  const Dtype dtype = LATHE_TRY(dtype_of(values));
+  const Dtype dtype = LATHE_TRY(copied_of(values));
   const auto& shape = values.numbers("input");
   const auto& given = values.numbers("pad");
   const std::size_t rank = shape.size();
@@ -93,7 +93,7 @@ Result<std::vector<std::int64_t>> for_each_axis(const Values& values, std::strin
 }
 
 Result<std::vector<Algorithm>> build_slice(const Values& values) {
-  const Dtype dtype = LATHE_TRY(dtype_of(values));
+  const Dtype dtype = LATHE_TRY(copied_of(values));
   const auto& shape = values.numbers("input");
   const auto axes = LATHE_TRY(axes_in_order(values, shape));
   const auto begins = LATHE_TRY(for_each_axis(values, "begin", axes)),
@@ -153,7 +153,7 @@ std::string joined(const std::vector<std::string>& reads, const std::vector<std:
 constexpr std::size_t kMostInputs = 256;
 
 Result<std::vector<Algorithm>> build_concat(const Values& values) {
-  const Dtype dtype = LATHE_TRY(dtype_of(values));
+  const Dtype dtype = LATHE_TRY(copied_of(values));
   const auto shapes = LATHE_TRY(shapes_of(values.text("inputs")));
   if (shapes.size() > kMostInputs)
     return Values::error("inputs", "{} are given, {} are possible", shapes.size(), kMostInputs);
@@ -175,8 +175,9 @@ Result<std::vector<Algorithm>> build_concat(const Values& values) {
     std::vector<std::string> index;
     for (std::size_t d = 0; d < output.size(); ++d)
       index.push_back(moved(d, 1, d == axis ? -output[axis] : 0));
+    const char* outside = dtype == Dtype::kBool ? " else false" : " else 0";
     reads.push_back(
-        fmt::format("X{}[{}{}]", i, fmt::join(index, ","), shapes.size() > 1 ? " else 0" : ""));
+        fmt::format("X{}[{}{}]", i, fmt::join(index, ","), shapes.size() > 1 ? outside : ""));
     begins.push_back(output[axis]);
     output[axis] += shapes[i][axis];
     text += typed(shaped(fmt::format("X{}", i), shapes[i]), dtype) + "\n";
@@ -195,7 +196,7 @@ Operator pad() {
             "elements more: one value, one for each dimension, or all at the beginnings and then "
             "all at the ends; negative ones take elements of X away"},
            {Kind::kText, "value", "0", "what they are: a number, inf or -inf"},
-           dtype_parameter()},
+           copied_parameter()},
           build_pad};
 }
 
@@ -210,7 +211,7 @@ Operator slice() {
        {Kind::kOffsets, "end", "end", "the first ones that are left out, likewise"},
        {Kind::kOffsets, "step", "1", "from one to the next, likewise; negative ones go back"},
        {Kind::kAxes, "axes", "all", "dimensions that these are for: 0 is the first, -1 the last"},
-       dtype_parameter()},
+       copied_parameter()},
       build_slice};
 }
 
@@ -219,7 +220,7 @@ Operator concat() {
           "several tensors side by side along a dimension",
           {{Kind::kText, "inputs", "", "their shapes: '2,3,4;2,5,4'; needed"},
            {Kind::kAxes, "axis", "0", "the dimension along which they are joined; -1 is the last"},
-           dtype_parameter()},
+           copied_parameter()},
           build_concat};
 }
 

@@ -15,7 +15,9 @@ using Kind = Parameter::Kind;
 constexpr std::array<std::string_view, 7> kReductions = {"sum",  "prod",   "max",   "min",
                                                          "mean", "argmax", "argmin"};
 
-std::string stages_of(std::string_view op, const IndexTexts& texts, bool keep, Dtype dtype) {
+// `last`: of equal extremes, the place of the last one.
+std::string stages_of(std::string_view op, const IndexTexts& texts, bool keep, Dtype dtype,
+                      bool last) {
   const std::string x = fmt::format("X[{}]", texts.term()), over = texts.over(),
                     y = fmt::format("Y[{}]", texts.kept_iters(keep));
   if (op == "mean") return fmt::format("{} = (sum({}) {}) / {}\n", y, over, x, texts.terms());
@@ -23,17 +25,17 @@ std::string stages_of(std::string_view op, const IndexTexts& texts, bool keep, D
   // NaN makes the extreme NaN, which equals nothing.
   const std::string m = fmt::format("m[{}]", texts.kept()),
                     nan = is_float(dtype) ? fmt::format(" || {0} != {0}", x) : "";
-  return fmt::format("m[{}] = {}({}) {}\n{} = min({}) select({} == {}{}, {}, {})\n",
-                     texts.kept_iters(), op.substr(3), over, x, y, over, x, m, nan, texts.place(),
-                     texts.terms());
+  return fmt::format("m[{}] = {}({}) {}\n{} = {}({}) select({} == {}{}, {}, {})\n",
+                     texts.kept_iters(), op.substr(3), over, x, y, last ? "max" : "min", over, x, m,
+                     nan, texts.place(), last ? 0 : texts.terms());
 }
 
 Result<std::vector<Algorithm>> reduced(const char* name, std::string_view op, Dtype dtype,
-                                       const Values& values) {
+                                       const Values& values, bool last = false) {
   const auto& shape = values.numbers("input");
   const IndexTexts texts(shape, LATHE_TRY(values.axes("axes", shape)));
   return direct(parsed(name, typed(shaped("X", shape), dtype) + "\n" +
-                                 stages_of(op, texts, values.flag("keep-dims"), dtype)));
+                                 stages_of(op, texts, values.flag("keep-dims"), dtype, last)));
 }
 
 Result<std::vector<Algorithm>> build_reduce(const Values& values) {
@@ -46,10 +48,10 @@ Result<std::vector<Algorithm>> build_reduce(const Values& values) {
                  values);
 }
 Result<std::vector<Algorithm>> build_argmax(const Values& values) {
-  return reduced("argmax", "argmax", LATHE_TRY(dtype_of(values)), values);
+  return reduced("argmax", "argmax", LATHE_TRY(dtype_of(values)), values, values.flag("last"));
 }
 Result<std::vector<Algorithm>> build_argmin(const Values& values) {
-  return reduced("argmin", "argmin", LATHE_TRY(dtype_of(values)), values);
+  return reduced("argmin", "argmin", LATHE_TRY(dtype_of(values)), values, values.flag("last"));
 }
 
 std::vector<Parameter> reduction_parameters() {
@@ -57,6 +59,13 @@ std::vector<Parameter> reduction_parameters() {
           {Kind::kAxes, "axes", "all", "dimensions to go over: 0 is the first, -1 the last"},
           {Kind::kFlag, "keep-dims", "false", "these dimensions stay in the output, as 1"},
           dtype_parameter()};
+}
+
+std::vector<Parameter> place_parameters() {
+  std::vector<Parameter> out = reduction_parameters();
+  out.insert(out.end() - 1,
+             {Kind::kFlag, "last", "false", "of equal elements the last one, not the first"});
+  return out;
 }
 
 }  // namespace
@@ -72,12 +81,12 @@ Operator reduce() {
 
 Operator argmax() {
   return {"argmax", "the place of the first largest element of X, over some of its dimensions",
-          reduction_parameters(), build_argmax};
+          place_parameters(), build_argmax};
 }
 
 Operator argmin() {
   return {"argmin", "the place of the first smallest element of X, over some of its dimensions",
-          reduction_parameters(), build_argmin};
+          place_parameters(), build_argmin};
 }
 
 }  // namespace lathe::ops

@@ -17,6 +17,10 @@ Parameter float_parameter() {
   return {Parameter::Kind::kText, "dtype", "f32", "element type: f32, f64, f16 or bf16"};
 }
 
+Parameter copied_parameter() {
+  return {Parameter::Kind::kText, "dtype", "f32", fmt::format("element type: {}", known_dtypes())};
+}
+
 Result<Dtype> dtype_of(const Values& values) {
   const auto dtype = dtype_from_name(values.text("dtype"));
   if (!dtype)
@@ -25,6 +29,11 @@ Result<Dtype> dtype_of(const Values& values) {
   if (*dtype == Dtype::kBool)
     return Values::error("dtype", "bool is no numeric element type; name another one");
   return *dtype;
+}
+
+Result<Dtype> copied_of(const Values& values) {
+  return values.text("dtype") == name_of(Dtype::kBool) ? Result<Dtype>(Dtype::kBool)
+                                                       : dtype_of(values);
 }
 
 Result<Dtype> float_of(const Values& values) {
@@ -39,6 +48,10 @@ Result<Dtype> float_of(const Values& values) {
 
 Result<std::string> number_text(const Values& values, std::string_view name, Dtype dtype) {
   const std::string& text = values.text(name);
+  if (dtype == Dtype::kBool) {
+    if (text == "0" || text == "1") return text == "0" ? "false" : "true";
+    return Values::error(name, "'{}' is none of 0 and 1, which stand for bools", text);
+  }
   if (is_float(dtype) && (text == "inf" || text == "-inf")) return text;
   const auto value = parse_real(text);
   if (!value) return Values::error(name, "'{}' is no number, as 0.5 and -inf are", text);

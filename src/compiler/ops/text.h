@@ -9,9 +9,13 @@ Parameter dtype_parameter();
 // Of operators that make no sense for integers.
 Parameter float_parameter();
 
+// Of operators that copy elements as they are: bools, too.
+Parameter copied_parameter();
+
 // The element type of the inputs, as these parameters give it.
 Result<Dtype> dtype_of(const Values& values);
 Result<Dtype> float_of(const Values& values);
+Result<Dtype> copied_of(const Values& values);
 
 // The number that a parameter gives as a word, as the text of one of this type; an infinity is one
 // of floats, too.

@@ -227,17 +227,19 @@ Made gelu(Site& site) {
 }
 
 std::vector<Row> more_functions() {
-  constexpr Dtype kBool = Dtype::kBool;
   return {
-      unary("Sin", "sin({0})"),
-      unary("Cos", "cos({0})"),
-      unary("Tan", "tan({0})"),
+      mapped("Sin", "sin"),
+      mapped("Cos", "cos"),
+      mapped("Tan", "tan"),
       unary("Sinh", "(expm1({0}) - expm1(-{0})) * 0.5"),
       unary("Cosh", "(exp({0}) + exp(-{0})) * 0.5"),
-      unary("Asinh", "sign({0}) * log1p(abs({0}) + {0} * {0} / (1 + sqrt({0} * {0} + 1)))"),
-      unary("Acosh", "log1p({0} - 1 + sqrt(({0} - 1) * ({0} + 1)))"),
+      // No square, which leaves the range of the type long before these do.
+      unary("Asinh",
+            "sign({0}) * log1p(abs({0}) + abs({0}) / (1 / abs({0}) + "
+            "sqrt(1 / abs({0}) * (1 / abs({0})) + 1)))"),
+      unary("Acosh", "log1p({0} - 1 + sqrt({0} - 1) * sqrt({0} + 1))"),
       unary("Atanh", "0.5 * log1p(2 * {0} / (1 - {0}))"),
-      unary("IsNaN", "isnan({0})", kBool),
+      mapped("IsNaN", "isnan"),
       {"IsInf", 10, 1, is_infinite},
   };
 }
@@ -307,10 +309,10 @@ std::vector<Row> element_wise_rows() {
       unary("Not", "!{0}"),
       unary("Neg", "-{0}"),
       unary("Reciprocal", "1 / {0}"),
-      unary("Floor", "floor({0})"),
-      unary("Ceil", "ceil({0})"),
-      unary("Round", "round({0})"),
-      unary("Sign", "sign({0})"),
+      mapped("Floor", "floor"),
+      mapped("Ceil", "ceil"),
+      mapped("Round", "round"),
+      mapped("Sign", "sign", "sign({0})"),
   };
   for (const std::vector<Row>& others : {more_functions(), rows_with_settings()})
     rows.insert(rows.end(), others.begin(), others.end());

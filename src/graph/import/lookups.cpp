@@ -76,17 +76,18 @@ Made one_hot(Site& site) {
   if (site.at(2).elements() != 2) return site.wrong("it needs two values");
   Shape shape = at;
   shape.insert(shape.begin() + static_cast<std::ptrdiff_t>(axis), depth[0]);
-  std::vector<std::string> others;
-  for (std::size_t d = 0; d < shape.size(); ++d)
-    if (d != axis) others.push_back(fmt::format("i{}", d));
-  const std::string read =
-      fmt::format("i64(I[{}])", others.empty() ? "0" : fmt::format("{}", fmt::join(others, ",")));
-  return site.write(
-      fmt::format("{}\n{}\noutput {}\nY[{}] = select({} == i{} || {} + {} == i{}, V[1], V[0])\n",
-                  declared("I", site.dtype(0), at), declared("V", site.dtype(2), {2}),
-                  declared("Y", site.dtype(2), shape), iterators(shape), read, axis, read, depth[0],
-                  axis),
-      {site.input(0), site.input(2)}, shape);
+  int places = site.input(0);
+  if (is_float(site.dtype(0)))
+    places = LATHE_TRY(element_wise(site, "i64({0})", {places}, Dtype::kI64))[0];
+  return site.call("one_hot",
+                   {{"input", fmt::format("{}", fmt::join(at_least_1d(at), ","))},
+                    {"depth", std::to_string(depth[0])},
+                    {"axis", std::to_string(axis + (at.empty() ? 1 : 0))},
+                    {"negative", "true"},
+                    {"values", "true"},
+                    {"index-dtype", std::string(name_of(site.value(places).dtype))},
+                    {"dtype", std::string(name_of(site.dtype(2)))}},
+                   {places, site.input(2)}, shape);
 }
 
 }  // namespace

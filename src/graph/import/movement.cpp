@@ -48,10 +48,6 @@ Made transposed(Site& site) {
     if (shape.back() != 1) moving.push_back(d);
   }
   if (std::ranges::is_sorted(moving)) return std::vector<int>{site.view(site.input(0), shape)};
-  std::vector<std::string> indices(rank);
-  for (std::size_t d = 0; d < rank; ++d)
-    indices[static_cast<std::size_t>(order[d])] = fmt::format("i{}", d);
-  if (is_bool(site, 0)) return picked(site, shape, indices);
   ops::Arguments arguments = of_input(site);
   arguments["order"] = joined(order);
   return site.call("transpose", arguments, {site.input(0)}, shape);
@@ -76,7 +72,6 @@ Made concat(Site& site) {
   }
   if (ids.empty()) return std::vector<int>{site.view(site.input(0), site.shape(0))};
   if (ids.size() == 1) return std::vector<int>{site.view(ids[0], site.value(ids[0]).shape)};
-  if (is_bool(site, 0)) return site.unsupported("it joins bools");
   return site.call("concat",
                    {{"inputs", fmt::format("{}", fmt::join(shapes, ";"))},
                     {"axis", std::to_string(axis)},
@@ -91,16 +86,11 @@ struct Cut {
 // The elements that each dimension keeps.
 Made cut(Site& site, const std::vector<Cut>& cuts) {
   Shape shape;
-  std::vector<std::string> indices;
-  for (std::size_t d = 0; d < cuts.size(); ++d) {
-    shape.push_back(cuts[d].size);
-    indices.push_back(fmt::format("{}*i{} + {}", cuts[d].step, d, cuts[d].begin));
-  }
+  for (const Cut& each : cuts) shape.push_back(each.size);
   if (shape == site.shape(0) && std::ranges::all_of(cuts, [](const Cut& c) { return c.step == 1; }))
     return std::vector<int>{site.view(site.input(0), shape)};
   if (elements_of(shape) == 0)
     return std::vector<int>{site.constant(site.dtype(0), shape, std::span<const double>())};
-  if (is_bool(site, 0)) return picked(site, shape, indices);
   std::vector<std::int64_t> begin, end, step;
   for (std::size_t d = 0; d < cuts.size(); ++d) {
     begin.push_back(cuts[d].begin);
@@ -260,7 +250,6 @@ Made pad(Site& site) {
     if (given.size() > 1) return site.wrong("it has {} values", given.size());
     if (!given.empty()) value = given[0];
   }
-  if (is_bool(site, 0)) return site.unsupported("it pads bools");
   ops::Arguments arguments = of_input(site);
   arguments["pad"] = joined(pads.before) + "," + joined(pads.after);
   arguments["value"] = number_text(value);

@@ -47,15 +47,15 @@ Made hardmax(Site& site) {
   const std::size_t axis = LATHE_TRY(site.axis(LATHE_TRY(site.integer("axis", -1)), rank));
   ops::Arguments arguments = row_arguments(site);
   arguments["axes"] = std::to_string(axis);
-  Shape kept = site.shape(0);
-  kept[axis] = 1;
-  const int place = LATHE_TRY(site.call("argmax", arguments, {site.input(0)}, kept))[0];
-  const std::string type(name_of(site.dtype(0)));
-  return site.write(
-      fmt::format("{}\noutput {}\nY[{}] = {}(P[{}] == i{})\n", declared("P", Dtype::kI64, kept),
-                  declared("Y", site.dtype(0), site.shape(0)), iterators(site.shape(0)), type,
-                  read_indices(kept, site.shape(0)), axis),
-      {place}, site.shape(0));
+  Shape others = site.shape(0);
+  others.erase(others.begin() + static_cast<std::ptrdiff_t>(axis));
+  const int place = LATHE_TRY(site.call("argmax", arguments, {site.input(0)}, others))[0];
+  return site.call("one_hot",
+                   {{"input", fmt::format("{}", fmt::join(at_least_1d(others), ","))},
+                    {"depth", std::to_string(site.shape(0)[axis])},
+                    {"axis", std::to_string(axis + (others.empty() ? 1 : 0))},
+                    {"dtype", std::string(name_of(site.dtype(0)))}},
+                   {place}, site.shape(0));
 }
 
 Status check_channels(const Site& site, std::size_t from, std::size_t to) {

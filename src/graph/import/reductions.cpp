@@ -37,9 +37,8 @@ std::string listed(const std::vector<std::size_t>& axes) {
   return fmt::format("{}", fmt::join(axes, ","));
 }
 
-// Y = after(op of before(x)): both have the hole {}.
-Made written(Site& site, const Over& over, const std::string& op, const std::string& before,
-             const std::string& after) {
+// Y = after(sum of before(x)): both have the hole {}. f16 and bf16 are computed in f32.
+Made written(Site& site, const Over& over, const std::string& before, const std::string& after) {
   std::vector<std::string> iters, read, reduced;
   Shape kept;
   for (std::size_t d = 0; d < site.shape(0).size(); ++d) {
@@ -50,28 +49,29 @@ Made written(Site& site, const Over& over, const std::string& op, const std::str
     if (!goes) kept.push_back(site.shape(0)[d]);
   }
   if (iters.empty()) iters.emplace_back("one:1");
-  const std::string x = fmt::format("X[{}]", fmt::join(read, ","));
+  const bool narrow = site.dtype(0) == Dtype::kF16 || site.dtype(0) == Dtype::kBF16;
+  const std::string x =
+      fmt::format(fmt::runtime(narrow ? "f32(X[{}])" : "X[{}]"), fmt::join(read, ","));
   const std::string term = fmt::format(fmt::runtime(before), x);
-  const std::string value =
-      reduced.empty() ? term : fmt::format("({}({}) {})", op, fmt::join(reduced, ","), term);
+  std::string value =
+      reduced.empty() ? term : fmt::format("(sum({}) {})", fmt::join(reduced, ","), term);
+  value = fmt::format(fmt::runtime(after), value);
+  if (narrow) value = fmt::format("{}({})", name_of(site.dtype(0)), value);
   return site.write(
       fmt::format("{}\noutput {}\nY[{}] = {}\n", declared("X", site.dtype(0), site.shape(0)),
-                  declared("Y", site.dtype(0), kept), fmt::join(iters, ","),
-                  fmt::format(fmt::runtime(after), value)),
+                  declared("Y", site.dtype(0), kept), fmt::join(iters, ","), value),
       {site.input(0)}, over.shape);
 }
 
-// What the operator of compiler/ops does, for floats.
+// What the operator of compiler/ops does.
 Row reduction(const char* name, const char* op) {
   return {name, 1, 1, [=](Site& site) -> Made {
             const Over over = LATHE_TRY(over_of(site));
             const bool mean = std::string_view(op) == "mean";
             if (over.axes.empty()) return std::vector<int>{site.view(site.input(0), over.shape)};
-            if (!is_float(site.dtype(0))) {
-              if (mean || site.dtype(0) == Dtype::kBool)
-                return site.unsupported("its input is {}", name_of(site.dtype(0)));
-              return written(site, over, op, "{}", "{}");
-            }
+            const bool sums = std::string_view(op) == "sum" || std::string_view(op) == "prod";
+            if (!is_float(site.dtype(0)) && (mean || (sums && size_of(site.dtype(0)) < 4)))
+              return site.unsupported("its input is {}", name_of(site.dtype(0)));
             return site.call("reduce",
                              {{"input", fmt::format("{}", fmt::join(site.shape(0), ","))},
                               {"op", op},
@@ -83,7 +83,7 @@ Row reduction(const char* name, const char* op) {
 
 Row composed(const char* name, const char* before, const char* after) {
   return {name, 1, 1, [=](Site& site) -> Made {
-            return written(site, LATHE_TRY(over_of(site)), "sum", before, after);
+            return written(site, LATHE_TRY(over_of(site)), before, after);
           }};
 }
 
@@ -105,29 +105,11 @@ Row extreme(const char* name, const char* op) {
             Shape shape = site.shape(0);
             if (keep) shape[axis] = 1;
             else shape.erase(shape.begin() + static_cast<std::ptrdiff_t>(axis));
-            if (LATHE_TRY(site.integer("select_last_index", 0)) == 0)
-              return site.call(op,
-                               {{"input", fmt::format("{}", fmt::join(site.shape(0), ","))},
-                                {"axes", std::to_string(axis)},
-                                {"dtype", std::string(name_of(site.dtype(0)))}},
-                               {site.input(0)}, shape);
-            std::vector<std::string> all, others, sized;
-            for (std::size_t d = 0; d < site.shape(0).size(); ++d) {
-              all.push_back(d == axis ? "k" : fmt::format("i{}", d));
-              if (d == axis) continue;
-              others.push_back(fmt::format("i{}", d));
-              sized.push_back(fmt::format("i{}:{}", d, site.shape(0)[d]));
-            }
-            if (others.empty()) {
-              others.emplace_back("0");
-              sized.emplace_back("one:1");
-            }
-            return site.write(fmt::format("{0}\nM[{1}] = {2}(k) X[{3}]\n"
-                                          "Y[{1}] = max(k) select(X[{3}] == M[{4}], k, 0)\n",
-                                          declared("X", site.dtype(0), site.shape(0)),
-                                          fmt::join(sized, ","), std::string_view(op).substr(3),
-                                          fmt::join(all, ","), fmt::join(others, ",")),
-                              {site.input(0)}, shape);
+            ops::Arguments arguments{{"input", fmt::format("{}", fmt::join(site.shape(0), ","))},
+                                     {"axes", std::to_string(axis)},
+                                     {"dtype", std::string(name_of(site.dtype(0)))}};
+            if (LATHE_TRY(site.integer("select_last_index", 0)) != 0) arguments["last"] = "true";
+            return site.call(op, arguments, {site.input(0)}, shape);
           }};
 }
 

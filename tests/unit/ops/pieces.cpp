@@ -151,5 +151,37 @@ TEST(OneHot, AnyAxisAndTypes) {
   EXPECT_EQ(r.output.values, (std::vector<double>{0, 0, 1, 0, 0, 0, 0, 0, 0, 1, 0, 0}));
 }
 
+TEST(OneHot, NumbersFromTheEndAndOtherValues) {
+  const Arguments arguments = {
+      {"input", "5"}, {"depth", "3"}, {"axis", "0"}, {"negative", "true"}, {"values", "true"}};
+  const Evaluation r = evaluated(
+      built("one_hot", arguments),
+      {{Dtype::kI64, {5}, {2, -1, -3, 3, -4}, {}}, {Dtype::kF32, {2}, {-7, std::nan("")}, {}}});
+  const std::vector<double> places = {2, 2, 0, 99, 99};
+  expect_output(r, {3, 5}, [&](const Index& y) {
+    return places[static_cast<std::size_t>(y[1])] == static_cast<double>(y[0]) ? std::nan("") : -7;
+  });
+}
+
+TEST(Pieces, OfBools) {
+  const interp::Tensor x{Dtype::kBool, {2, 3}, {1, 0, 1, 1, 1, 0}, {}};
+  const auto of = [&](const char* op, Arguments arguments, int inputs = 1) {
+    arguments["dtype"] = "bool";
+    const Evaluation r =
+        evaluated(built(op, arguments), std::vector(static_cast<std::size_t>(inputs), x));
+    EXPECT_EQ(r.output.dtype, Dtype::kBool);
+    return r.output.values;
+  };
+  const std::string input = "2,3";
+  EXPECT_EQ(of("transpose", {{"input", input}, {"order", "1,0"}}),
+            (std::vector<double>{1, 1, 0, 1, 1, 0}));
+  EXPECT_EQ(of("slice", {{"input", input}, {"axes", "1"}, {"step", "-2"}}),
+            (std::vector<double>{1, 1, 0, 1}));
+  EXPECT_EQ(of("concat", {{"inputs", "2,3;2,3"}, {"axis", "0"}}, 2),
+            (std::vector<double>{1, 0, 1, 1, 1, 0, 1, 0, 1, 1, 1, 0}));
+  EXPECT_EQ(of("pad", {{"input", input}, {"pad", "0,0,0,1"}, {"value", "1"}}),
+            (std::vector<double>{1, 0, 1, 1, 1, 1, 0, 1}));
+}
+
 }  // namespace
 }  // namespace lathe::ops

@@ -98,6 +98,18 @@ TEST(Reduce, TheFirstNanIsLargestAndSmallest) {
     EXPECT_EQ(evaluated(built(op, arguments), {x}).output.values, places(op));
 }
 
+TEST(Reduce, TheLastOfEqualElements) {
+  const double nan = std::nan("");
+  const interp::Tensor x{Dtype::kF32, {4, 3}, {1, 1, 0, 2, 2, 2, nan, 5, nan, 0, 1, 1}, {}};
+  const auto places = [&](const char* op, const char* axis) {
+    return evaluated(built(op, {{"input", "4,3"}, {"axes", axis}, {"last", "true"}}), {x})
+        .output.values;
+  };
+  EXPECT_EQ(places("argmax", "1"), (std::vector<double>{1, 2, 2, 2}));
+  EXPECT_EQ(places("argmin", "1"), (std::vector<double>{2, 2, 2, 0}));
+  EXPECT_EQ(places("argmax", "0"), (std::vector<double>{2, 2, 2}));
+}
+
 TEST(Transpose, AnyOrder) {
   for (const auto& [input, order] :
        {std::pair{Index{1}, Index{0}}, std::pair{Index{5, 7}, Index{1, 0}},

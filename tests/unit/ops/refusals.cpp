@@ -241,6 +241,8 @@ TEST(Refusals, Pieces) {
       {"concat", {{"inputs", "2,3;2,3"}, {"axis", "0,1"}}, "one dimension is needed, 2 are given"},
       {"one_hot", x, "--depth: one_hot needs it"},
       {"one_hot", with(x, {{"depth", "0"}}), "--depth: at least 1"},
+      {"one_hot", with(x, {{"depth", "3"}, {"dtype", "bool"}}), "no numeric element type"},
+      {"pad", with(x, {{"pad", "1"}, {"dtype", "bool"}, {"value", "0.5"}}), "none of 0 and 1"},
       {"one_hot", with(x, {{"depth", "3"}, {"axis", "3"}}), "[3,4,3] has no dimension 3"},
       {"one_hot", with(x, {{"depth", "3"}, {"index-dtype", "f32"}}), "no type of whole numbers"},
   });

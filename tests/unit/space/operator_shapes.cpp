@@ -55,8 +55,8 @@ class Shapes {
         {"lstm", &Shapes::sequence},
         {"gru", &Shapes::reset_sequence},
         {"reduce", &Shapes::reduction},
-        {"argmax", &Shapes::log_sum_exp},
-        {"argmin", &Shapes::log_sum_exp},
+        {"argmax", &Shapes::extreme_place},
+        {"argmin", &Shapes::extreme_place},
         {"pad", &Shapes::padding},
         {"slice", &Shapes::cut},
         {"concat", &Shapes::concatenation},
@@ -237,6 +237,11 @@ class Shapes {
     out["keep-dims"] = flag();
     return out;
   }
+  Arguments extreme_place() {
+    Arguments out = log_sum_exp();
+    out["last"] = flag();
+    return out;
+  }
   Arguments layer_norm() {
     Arguments out = rows();
     out["no-scale"] = flag();
@@ -351,6 +356,8 @@ class Shapes {
     return {{"input", list(input)},
             {"depth", list({any({1, 2, 3, 5, 17})})},
             {"axis", list({static_cast<std::int64_t>(rng_.below(input.size() + 1))})},
+            {"negative", flag()},
+            {"values", flag()},
             {"index-dtype", word({"i64", "i32", "u8"})}};
   }
   Arguments resized() {
