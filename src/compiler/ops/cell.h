@@ -21,7 +21,7 @@ struct Cell {
   std::string weights(const std::string& suffix = "") const;
 };
 
-// `gates`: 4 of an LSTM, 3 of a GRU.
+// `gates`: 4 of an LSTM, 3 of a GRU, 1 where there are none.
 Result<Cell> cell_of(const Values& values, std::int64_t gates);
 // --batch, --input-size, --hidden-size, --no-bias and --dtype.
 std::vector<Parameter> cell_parameters();

@@ -60,6 +60,7 @@ std::vector<Operator> operators() {
           gru_cell(),
           lstm(),
           gru(),
+          rnn(),
           reduce(),
           argmax(),
           argmin(),

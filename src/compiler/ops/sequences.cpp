@@ -18,9 +18,12 @@ struct Sequence {
   Cell cell;
   std::int64_t length;
   Direction direction;
-  bool initial, separate, reset_first;
+  bool initial, separate, directions_first;
   // Where the rows of a gate are among those of the weights: of i, f, g, o or r, z, n.
-  std::array<int, 4> rows;
+  std::array<int, 4> rows = {0, 1, 2, 3};
+  bool peepholes = false;           // of an LSTM
+  bool reset_first = false;         // of a GRU
+  std::string activation = "tanh";  // of a cell without gates
 
   Shape of_steps(Shape shape) const {
     shape.insert(shape.begin(), length);
@@ -36,6 +39,10 @@ class OneWay {
 
   std::string inputs() const {
     std::string out = s_.cell.weights(suffix_);
+    if (s_.peepholes)
+      out += "const " +
+             typed(shaped(name("p"), {3, s_.cell.hidden}, {3 * s_.cell.hidden}), s_.cell.dtype) +
+             "\n";
     if (!s_.initial) return out;
     for (const char* state : {"h_0", "c_0"})
       if (s_.cell.gates == 4 || state[0] == 'h')
@@ -52,7 +59,9 @@ class OneWay {
     out += fmt::format("{}[t,b,g,k] = (sum(i) x[t,b,i] * {}[g,k,i]){}\n", name("A"), name("w_ih"),
                        cell.bias ? fmt::format(" + {}[g,k]", name("b_ih")) : "");
     if (s_.initial) out += before_statement();
-    return out + (cell.gates == 4 ? lstm_statements() : gru_statements());
+    return out + (cell.gates == 4   ? lstm_statements()
+                  : cell.gates == 3 ? gru_statements()
+                                    : plain_statements());
   }
 
   std::string h() const { return name("h"); }
@@ -97,11 +106,23 @@ class OneWay {
                        s_.rows[static_cast<std::size_t>(which)]);
   }
 
+  // What the state c adds to a gate; `row`: of i, o, f.
+  std::string peephole(int row, const std::string& state) const {
+    if (!s_.peepholes) return "";
+    return fmt::format(" + {} * {}", s_.cell.read(fmt::format("{}[{},k]", name("p"), row)), state);
+  }
+
   std::string lstm_statements() const {
     std::string out = state_products(4) + wide_state(c());
-    out += fmt::format("{}[t,b,k] = sigmoid({}) * {} + sigmoid({}) * tanh({})\n", c(), gate(1),
-                       c_before(), gate(0), gate(2));
-    return out + fmt::format("{}[t,b,k] = sigmoid({}) * tanh({}[t,b,k])\n", h(), gate(3), c());
+    const std::string before = c_before(), now = c() + "[t,b,k]";
+    out += fmt::format("{} = sigmoid({}{}) * {} + sigmoid({}{}) * tanh({})\n", now, gate(1),
+                       peephole(2, before), before, gate(0), peephole(0, before), gate(2));
+    return out + fmt::format("{}[t,b,k] = sigmoid({}{}) * tanh({})\n", h(), gate(3),
+                             peephole(1, now), now);
+  }
+
+  std::string plain_statements() const {
+    return state_products(1) + fmt::format("{}[t,b,k] = {}({})\n", h(), s_.activation, gate(0));
   }
 
   std::string gru_statements() const {
@@ -151,12 +172,12 @@ std::string joined(const Sequence& s, const std::vector<OneWay>& ways) {
   const auto cast = [&](const std::string& element) {
     return cell.narrow() ? fmt::format("{}({})", name_of(cell.dtype), element) : element;
   };
-  std::string out = "output " +
-                    typed(shaped("y", s.of_steps({cell.batch, 2, cell.hidden}),
-                                 s.of_steps({cell.batch, 2 * cell.hidden})),
-                          cell.dtype) +
-                    fmt::format("\ny[t,b,d,k] = select(d == 0, {}[t,b,k], {}[t,b,k])\n",
-                                ways[0].h(), ways[1].h());
+  const std::string y = s.directions_first ? shaped("y", s.of_steps({2, cell.batch, cell.hidden}))
+                                           : shaped("y", s.of_steps({cell.batch, 2, cell.hidden}),
+                                                    s.of_steps({cell.batch, 2 * cell.hidden}));
+  std::string out = "output " + typed(y, cell.dtype) +
+                    fmt::format("\ny[t,{},k] = select(d == 0, {}[t,b,k], {}[t,b,k])\n",
+                                s.directions_first ? "d,b" : "b,d", ways[0].h(), ways[1].h());
   const auto add = [&](const char* name, const std::string& one, const std::string& other) {
     out += "output " + typed(shaped(name, {2, cell.batch, cell.hidden}), cell.dtype) +
            fmt::format("\n{}[d,b,k] = {}\n", name,
@@ -199,24 +220,26 @@ Result<bool> rows_as_in_onnx(const Values& values) {
 }
 
 Result<Sequence> sequence_of(const Values& values, std::int64_t gates) {
-  const bool onnx = LATHE_TRY(rows_as_in_onnx(values));
-  Sequence out{LATHE_TRY(cell_of(values, gates)),
-               LATHE_TRY(values.size("length")),
-               LATHE_TRY(direction_of(values)),
-               values.flag("initial"),
-               values.flag("separate"),
-               false,
-               {0, 1, 2, 3}};
-  if (onnx) out.rows = gates == 4 ? std::array{0, 2, 3, 1} : std::array{1, 0, 2, 3};
-  if (out.separate && out.direction != Direction::kBoth)
-    return Values::error("separate",
-                         "there is one direction only; give --direction bidirectional, "
-                         "or leave --separate out");
+  Sequence out{LATHE_TRY(cell_of(values, gates)), LATHE_TRY(values.size("length")),
+               LATHE_TRY(direction_of(values)),   values.flag("initial"),
+               values.flag("separate"),           values.flag("directions-first")};
+  if (gates > 1 && LATHE_TRY(rows_as_in_onnx(values)))
+    out.rows = gates == 4 ? std::array{0, 2, 3, 1} : std::array{1, 0, 2, 3};
+  for (const char* flag : {"separate", "directions-first"})
+    if (values.flag(flag) && out.direction != Direction::kBoth)
+      return Values::error(flag,
+                           "there is one direction only; give --direction bidirectional, or leave "
+                           "--{} out",
+                           flag);
+  if (out.separate && out.directions_first)
+    return Values::error("directions-first", "--separate leaves no output with both directions");
   return out;
 }
 
 Result<std::vector<Algorithm>> build_lstm_sequence(const Values& values) {
-  return direct(parsed("lstm", text_of(LATHE_TRY(sequence_of(values, 4)))));
+  Sequence sequence = LATHE_TRY(sequence_of(values, 4));
+  sequence.peepholes = values.flag("peepholes");
+  return direct(parsed("lstm", text_of(sequence)));
 }
 
 Result<std::vector<Algorithm>> build_gru_sequence(const Values& values) {
@@ -225,34 +248,57 @@ Result<std::vector<Algorithm>> build_gru_sequence(const Values& values) {
   return direct(parsed("gru", text_of(sequence)));
 }
 
-std::vector<Parameter> sequence_parameters(bool gru) {
+Result<std::vector<Algorithm>> build_rnn_sequence(const Values& values) {
+  Sequence sequence = LATHE_TRY(sequence_of(values, 1));
+  sequence.activation = values.text("nonlinearity");
+  if (sequence.activation != "tanh" && sequence.activation != "relu")
+    return Values::error("nonlinearity", "'{}' is none of tanh and relu", sequence.activation);
+  return direct(parsed("rnn", text_of(sequence)));
+}
+
+// Those of all sequences, and then `own` ones.
+std::vector<Parameter> sequence_parameters(std::vector<Parameter> own) {
   std::vector<Parameter> out = cell_parameters();
   out.insert(out.begin(), {Kind::kInt, "length", "", "steps of the sequence"});
-  const std::vector<Parameter> own = {
+  const std::vector<Parameter> all = {
       {Kind::kText, "direction", "forward", "forward, reverse or bidirectional"},
       {Kind::kFlag, "initial", "false", "with initial states as inputs; else they are 0"},
       {Kind::kFlag, "separate", "false", "of two directions: outputs of their own for each"},
-      {Kind::kText, "gate-order", "pytorch",
-       gru ? "of the rows of weights: pytorch (r, z, n) or onnx (z, r, h)"
-           : "of the rows of weights: pytorch (i, f, g, o) or onnx (i, o, f, c)"}};
+      {Kind::kFlag, "directions-first", "false",
+       "of two directions: the output is [length,2,batch,hidden-size], as ONNX has it"}};
+  out.insert(out.end(), all.begin(), all.end());
   out.insert(out.end(), own.begin(), own.end());
-  if (gru)
-    out.push_back({Kind::kFlag, "reset-first", "false",
-                   "the state is reset before its product with the weights, as where ONNX has "
-                   "linear_before_reset 0"});
   return out;
 }
+
+Parameter gate_order(const char* known) { return {Kind::kText, "gate-order", "pytorch", known}; }
 
 }  // namespace
 
 Operator lstm() {
   return {"lstm", "all steps of an LSTM over a sequence x, and its last states",
-          sequence_parameters(false), build_lstm_sequence};
+          sequence_parameters(
+              {gate_order("of the rows of weights: pytorch (i, f, g, o) or onnx (i, o, f, c)"),
+               {Kind::kFlag, "peepholes", "false",
+                "with a constant p: what of the state c is added to the gates i, o and f"}}),
+          build_lstm_sequence};
 }
 
 Operator gru() {
   return {"gru", "all steps of a GRU over a sequence x, and its last state",
-          sequence_parameters(true), build_gru_sequence};
+          sequence_parameters(
+              {gate_order("of the rows of weights: pytorch (r, z, n) or onnx (z, r, h)"),
+               {Kind::kFlag, "reset-first", "false",
+                "the state is reset before its product with the weights, as where ONNX has "
+                "linear_before_reset 0"}}),
+          build_gru_sequence};
+}
+
+Operator rnn() {
+  return {"rnn",
+          "all steps of a recurrent network without gates over a sequence x, and its last state",
+          sequence_parameters({{Kind::kText, "nonlinearity", "tanh", "tanh or relu"}}),
+          build_rnn_sequence};
 }
 
 }  // namespace lathe::ops

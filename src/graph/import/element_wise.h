@@ -26,6 +26,9 @@ Made element_wise(Site& site, const std::string& formula, const std::vector<int>
 // A number as the text form has it.
 std::string number_text(double number);
 
+// The value with its dimensions in another order; a view where nothing moves.
+Made permuted(Site& site, int value, const std::vector<std::int64_t>& order);
+
 std::vector<Row> element_wise_rows();
 std::vector<Row> shape_rows();
 std::vector<Row> movement_rows();
@@ -38,5 +41,6 @@ std::vector<Row> resize_rows();
 std::vector<Row> quantized_rows();
 std::vector<Row> loss_rows();
 std::vector<Row> selection_rows();
+std::vector<Row> recurrent_rows();
 
 }  // namespace lathe::graph

@@ -41,16 +41,7 @@ Made transposed(Site& site) {
   if (sorted != all)
     return site.wrong("its order [{}] does not name each of {} dimensions once", joined(order),
                       rank);
-  Shape shape;
-  std::vector<std::int64_t> moving;  // what is not of size 1 must keep its order in a view
-  for (const std::int64_t d : order) {
-    shape.push_back(site.shape(0)[static_cast<std::size_t>(d)]);
-    if (shape.back() != 1) moving.push_back(d);
-  }
-  if (std::ranges::is_sorted(moving)) return std::vector<int>{site.view(site.input(0), shape)};
-  ops::Arguments arguments = of_input(site);
-  arguments["order"] = joined(order);
-  return site.call("transpose", arguments, {site.input(0)}, shape);
+  return permuted(site, site.input(0), order);
 }
 
 Made concat(Site& site) {
@@ -336,6 +327,22 @@ Made triangle(Site& site) {
 }
 
 }  // namespace
+
+Made permuted(Site& site, int value, const std::vector<std::int64_t>& order) {
+  const Shape from = site.value(value).shape;
+  Shape shape;
+  std::vector<std::int64_t> moving;  // what is not of size 1 must keep its order in a view
+  for (const std::int64_t d : order) {
+    shape.push_back(from[static_cast<std::size_t>(d)]);
+    if (shape.back() != 1) moving.push_back(d);
+  }
+  if (std::ranges::is_sorted(moving)) return std::vector<int>{site.view(value, shape)};
+  return site.call("transpose",
+                   {{"input", joined(at_least_1d(from))},
+                    {"order", joined(order)},
+                    {"dtype", std::string(name_of(site.value(value).dtype))}},
+                   {value}, shape);
+}
 
 std::vector<Row> movement_rows() {
   return {{"Transpose", 1, 1, transposed},

@@ -115,6 +115,26 @@ int Site::view(int value, Shape shape) {
   return add({"", of.dtype, std::move(shape), {}, value});
 }
 
+Result<int> Site::part(int value, std::int64_t begin, Shape shape) {
+  const Value& of = graph_.value(value);
+  const std::int64_t count = elements_of(shape);
+  LATHE_CHECK(begin >= 0 && count <= of.elements() - begin);
+  if (count == of.elements()) return view(value, std::move(shape));
+  if (of.constant) {
+    const auto size = static_cast<std::size_t>(size_of(of.dtype));
+    Data data = *of.constant;
+    data.bytes = data.bytes.subspan(static_cast<std::size_t>(begin) * size,
+                                    static_cast<std::size_t>(count) * size);
+    return constant(of.dtype, std::move(shape), std::move(data));
+  }
+  return LATHE_TRY(call("slice",
+                        {{"input", std::to_string(of.elements())},
+                         {"begin", std::to_string(begin)},
+                         {"end", std::to_string(begin + count)},
+                         {"dtype", std::string(name_of(of.dtype))}},
+                        {value}, std::move(shape)))[0];
+}
+
 std::optional<std::vector<int>> Site::folded(const te::Workload& expression,
                                              const std::vector<int>& inputs,
                                              const std::vector<Shape>& shapes) {

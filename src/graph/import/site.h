@@ -65,6 +65,8 @@ class Site {
   Made call(std::string_view op, ops::Arguments arguments, const std::vector<int>& inputs,
             std::optional<Shape> shape = {});
   int view(int value, Shape shape);
+  // The elements that follow each other from number `begin` on.
+  Result<int> part(int value, std::int64_t begin, Shape shape);
   int constant(Dtype dtype, Shape shape, std::span<const double> elements);
   int constant(Dtype dtype, Shape shape, Data data);
 

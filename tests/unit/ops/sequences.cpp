@@ -11,6 +11,7 @@ struct SequenceCase {
   const char* direction;
   bool bias = true, initial = false, separate = false, onnx = false, reset_first = false;
   const char* dtype = "f32";
+  bool directions_first = false, peepholes = false, relu = false;
 };
 
 std::vector<SequenceCase> sequence_cases() {
@@ -23,7 +24,10 @@ std::vector<SequenceCase> sequence_cases() {
           {3, 2, 3, 3, "reverse", true, false, false, true},
           {4, 2, 3, 5, "bidirectional", true, true, false, false, true},
           {4, 2, 3, 5, "forward", true, true, false, false, false, "f64"},
-          {3, 1, 3, 5, "forward", true, true, false, false, false, "f16"}};
+          {3, 1, 3, 5, "forward", true, true, false, false, false, "f16"},
+          {4, 3, 2, 5, "bidirectional", true, true, false, true, false, "f32", true, true, true},
+          {5, 2, 3, 4, "forward", true, false, false, true, false, "f32", false, true, true},
+          {3, 2, 3, 4, "reverse", false, true, false, false, false, "f16", false, true, true}};
 }
 
 // States by step, row of the batch and hidden element.
@@ -32,8 +36,8 @@ using States = std::vector<std::vector<std::vector<double>>>;
 class Expected {
  public:
   Expected(const SequenceCase& c, const te::Workload& workload,
-           const std::vector<interp::Tensor>& inputs, bool gru)
-      : c_(c), workload_(workload), inputs_(inputs), gru_(gru) {}
+           const std::vector<interp::Tensor>& inputs, const std::string& op)
+      : c_(c), workload_(workload), inputs_(inputs), op_(op) {}
 
   void run(bool backward, const std::string& suffix) {
     h = c = States(static_cast<std::size_t>(c_.length),
@@ -46,10 +50,12 @@ class Expected {
         std::vector<double> h_before, c_before;
         for (std::int64_t k = 0; k < c_.hidden; ++k) {
           h_before.push_back(before(h, "h_0", step, t, backward, b, k));
-          c_before.push_back(gru_ ? 0 : before(c, "c_0", step, t, backward, b, k));
+          c_before.push_back(op_ != "lstm" ? 0 : before(c, "c_0", step, t, backward, b, k));
         }
         for (std::int64_t k = 0; k < c_.hidden; ++k)
-          gru_ ? gru(t, b, k, h_before) : lstm(t, b, k, h_before, c_before[index(k)]);
+          if (op_ == "lstm") lstm(t, b, k, h_before, c_before[index(k)]);
+          else if (op_ == "gru") gru(t, b, k, h_before);
+          else plain(t, b, k, h_before);
       }
     }
   }
@@ -92,10 +98,17 @@ class Expected {
       const std::int64_t row = (c_.onnx ? onnx : pytorch) * c_.hidden + k;
       return from_x(t, b, row) + from_h(h_before, row);
     };
-    const double next =
-        sigmoid_of(gate(1, 2)) * c_before + sigmoid_of(gate(0, 0)) * std::tanh(gate(2, 3));
+    const auto peephole = [&](std::int64_t row, double state) {
+      return c_.peepholes ? input("p").values[index(row * c_.hidden + k)] * state : 0;
+    };
+    const double next = sigmoid_of(gate(1, 2) + peephole(2, c_before)) * c_before +
+                        sigmoid_of(gate(0, 0) + peephole(0, c_before)) * std::tanh(gate(2, 3));
     c[index(t)][index(b)][index(k)] = next;
-    h[index(t)][index(b)][index(k)] = sigmoid_of(gate(3, 1)) * std::tanh(next);
+    h[index(t)][index(b)][index(k)] = sigmoid_of(gate(3, 1) + peephole(1, next)) * std::tanh(next);
+  }
+  void plain(std::int64_t t, std::int64_t b, std::int64_t k, const std::vector<double>& h_before) {
+    const double sum = from_x(t, b, k) + from_h(h_before, k);
+    h[index(t)][index(b)][index(k)] = c_.relu ? std::max(sum, 0.0) : std::tanh(sum);
   }
   void gru(std::int64_t t, std::int64_t b, std::int64_t k, const std::vector<double>& h_before) {
     const auto row_of = [&](std::int64_t pytorch, std::int64_t onnx, std::int64_t element) {
@@ -117,11 +130,10 @@ class Expected {
   const SequenceCase& c_;
   const te::Workload& workload_;
   const std::vector<interp::Tensor>& inputs_;
-  bool gru_;
-  std::string suffix_;
+  std::string op_, suffix_;
 };
 
-void check(const SequenceCase& c, bool gru) {
+void check(const SequenceCase& c, const std::string& op) {
   Arguments arguments = {{"length", std::to_string(c.length)},
                          {"batch", std::to_string(c.batch)},
                          {"input-size", std::to_string(c.inputs)},
@@ -130,10 +142,13 @@ void check(const SequenceCase& c, bool gru) {
                          {"no-bias", c.bias ? "false" : "true"},
                          {"initial", c.initial ? "true" : "false"},
                          {"separate", c.separate ? "true" : "false"},
-                         {"gate-order", c.onnx ? "onnx" : "pytorch"},
+                         {"directions-first", c.directions_first ? "true" : "false"},
                          {"dtype", c.dtype}};
-  if (gru) arguments["reset-first"] = c.reset_first ? "true" : "false";
-  const te::Workload workload = built(gru ? "gru" : "lstm", arguments);
+  if (op == "rnn") arguments["nonlinearity"] = c.relu ? "relu" : "tanh";
+  else arguments["gate-order"] = c.onnx ? "onnx" : "pytorch";
+  if (op == "lstm") arguments["peepholes"] = c.peepholes ? "true" : "false";
+  if (op == "gru") arguments["reset-first"] = c.reset_first ? "true" : "false";
+  const te::Workload workload = built(op, arguments);
   Rng rng(43);
   const auto inputs = interp::random_inputs(workload, rng);
   const auto results = interp::evaluate(workload, inputs);
@@ -151,7 +166,7 @@ void check(const SequenceCase& c, bool gru) {
   for (std::int64_t d = 0; d < (both ? 2 : 1); ++d) {
     const bool backward = direction == "reverse" || d == 1;
     const std::string suffix = d == 1 ? "_reverse" : "";
-    Expected expected(c, workload, inputs, gru);
+    Expected expected(c, workload, inputs, op);
     expected.run(backward, suffix);
     const std::size_t last = backward ? 0 : static_cast<std::size_t>(c.length - 1);
     for (std::int64_t b = 0; b < c.batch; ++b)
@@ -159,11 +174,12 @@ void check(const SequenceCase& c, bool gru) {
         const auto rows = static_cast<std::size_t>(b), column = static_cast<std::size_t>(k);
         for (std::int64_t t = 0; t < c.length; ++t) {
           const double want = expected.h[static_cast<std::size_t>(t)][rows][column];
-          if (both && !c.separate) near("y", {t, b, d, k}, want);
+          if (c.directions_first) near("y", {t, d, b, k}, want);
+          else if (both && !c.separate) near("y", {t, b, d, k}, want);
           else near("h" + suffix, {t, b, k}, want);
         }
         for (const char* state : {"h_n", "c_n"}) {
-          if (gru && state[0] == 'c') continue;
+          if (op != "lstm" && state[0] == 'c') continue;
           const States& of = state[0] == 'h' ? expected.h : expected.c;
           if (both && !c.separate) near(state, {d, b, k}, of[last][rows][column]);
           else near(state + suffix, {b, k}, of[last][rows][column]);
@@ -173,11 +189,15 @@ void check(const SequenceCase& c, bool gru) {
 }
 
 TEST(Lstm, AllStepsInEachDirection) {
-  for (const SequenceCase& c : sequence_cases()) check(c, false);
+  for (const SequenceCase& c : sequence_cases()) check(c, "lstm");
 }
 
 TEST(Gru, AllStepsInEachDirection) {
-  for (const SequenceCase& c : sequence_cases()) check(c, true);
+  for (const SequenceCase& c : sequence_cases()) check(c, "gru");
+}
+
+TEST(Rnn, AllStepsInEachDirection) {
+  for (const SequenceCase& c : sequence_cases()) check(c, "rnn");
 }
 
 TEST(Lstm, NamesWhatIsWrong) {
@@ -191,6 +211,14 @@ TEST(Lstm, NamesWhatIsWrong) {
   EXPECT_NE(with("direction", "up").find("known are forward, reverse and"), std::string::npos);
   EXPECT_NE(with("gate-order", "keras").find("pytorch and onnx"), std::string::npos);
   EXPECT_NE(with("separate", "").find("one direction only"), std::string::npos);
+  EXPECT_NE(with("directions-first", "").find("one direction only"), std::string::npos);
+  Arguments both = right;
+  both["direction"] = "bidirectional";
+  both["separate"] = both["directions-first"] = "true";
+  EXPECT_NE(refusal("gru", both).find("--separate leaves no output"), std::string::npos);
+  Arguments plain = right;
+  plain["nonlinearity"] = "sigmoid";
+  EXPECT_NE(refusal("rnn", plain).find("none of tanh and relu"), std::string::npos);
   EXPECT_NE(with("reset-first", "").find("reset-first"), std::string::npos);
   EXPECT_NE(with("length", "0").find("--length"), std::string::npos);
 }

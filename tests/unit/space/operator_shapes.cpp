@@ -52,8 +52,9 @@ class Shapes {
         {"rope", &Shapes::rotation},
         {"lstm_cell", &Shapes::cell},
         {"gru_cell", &Shapes::cell},
-        {"lstm", &Shapes::sequence},
+        {"lstm", &Shapes::peephole_sequence},
         {"gru", &Shapes::reset_sequence},
+        {"rnn", &Shapes::plain_sequence},
         {"reduce", &Shapes::reduction},
         {"argmax", &Shapes::extreme_place},
         {"argmin", &Shapes::extreme_place},
@@ -288,12 +289,24 @@ class Shapes {
     out["length"] = list({any({1, 2, 3, 7})});
     out["direction"] = word({"forward", "reverse", "bidirectional"});
     out["initial"] = flag();
-    out["separate"] = out["direction"] == "bidirectional" ? flag() : "false";
+    if (out["direction"] != "bidirectional") return out;
+    out[word({"separate", "directions-first"})] = flag();
+    return out;
+  }
+  Arguments plain_sequence() {
+    Arguments out = sequence();
+    out["nonlinearity"] = word({"tanh", "relu"});
+    return out;
+  }
+  Arguments peephole_sequence() {
+    Arguments out = sequence();
     out["gate-order"] = word({"pytorch", "onnx"});
+    out["peepholes"] = flag();
     return out;
   }
   Arguments reset_sequence() {
     Arguments out = sequence();
+    out["gate-order"] = word({"pytorch", "onnx"});
     out["reset-first"] = flag();
     return out;
   }
