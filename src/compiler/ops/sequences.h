@@ -5,8 +5,8 @@
 
 namespace lathe::ops {
 
-// As PyTorch's LSTM, GRU and RNN of one layer, with the first dimension for the steps. The products with
-// the inputs are those of all steps at once; what depends on the state goes on step by step.
+// As PyTorch's LSTM, GRU and RNN of one layer, with the first dimension for the steps. The products
+// with the inputs are those of all steps at once; what depends on the state goes on step by step.
 Operator lstm();
 Operator gru();
 Operator rnn();
