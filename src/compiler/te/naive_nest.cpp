@@ -71,6 +71,8 @@ ir::LoopId add_loop(std::string name, std::int64_t extent, ir::LoopId parent, ir
 // Adds the stage's loops, but for those that it shares, which are outside of them, each the only
 // child of the one before, and the block inside the last. With `in_steps` it has a loop of one
 // iteration for each of the shared ones: then its loops are those of its dimensions, in each step.
+// Steps from the end count down: so the stage reads and writes in its own coordinates, as in a
+// step forward.
 void add_stage(const Workload& workload, const Stage& stage, const SharedLoops& shared,
                bool in_steps, std::optional<Scan> scan, ir::Nest& nest) {
   ir::Block block;
@@ -86,7 +88,10 @@ void add_stage(const Workload& workload, const Stage& stage, const SharedLoops& 
     block_iter.extent = nest.sizes.constant(iter.extent);
     block_iter.kind = spatial ? ir::IterKind::kSpatial : ir::IterKind::kReduce;
     const ir::LoopId around = i < shared.size() ? shared[i] : ir::kRoot;
-    if (around != ir::kRoot) block_iter.digits = {ir::LoopDigit{around, one}};
+    const bool down = in_steps && around != ir::kRoot && scan && scan->backward;
+    if (down) block_iter.offset = nest.sizes.constant(iter.extent - 1);
+    if (around != ir::kRoot)
+      block_iter.digits = {ir::LoopDigit{around, down ? nest.sizes.constant(-1) : one}};
     if (around == ir::kRoot || in_steps) {
       const std::int64_t own = around == ir::kRoot ? iter.extent : 1;
       parent = add_loop(block.name + "." + iter.name, own, parent, nest);
@@ -99,7 +104,7 @@ void add_stage(const Workload& workload, const Stage& stage, const SharedLoops& 
   block.reduce = stage.reduce;
   block.body = bound_exponents(workload, stage);
   block.parent = parent;
-  if (scan && scan->backward) turn_round(stage, scan->iter, block);
+  if (scan && scan->backward && !in_steps) turn_round(stage, scan->iter, block);
   nest.children(parent).push_back({ir::Item::Kind::kBlock, static_cast<int>(nest.blocks.size())});
   nest.blocks.push_back(std::move(block));
 

@@ -25,8 +25,21 @@ constexpr std::string_view kCell =
     "C[t,n,j:3] = sigmoid(G[t,n,j]) * C[t-1,n,j else 0] + G[t,n,3+j]*G[t,n,6+j]\n"
     "H[t,n,j:3] = sigmoid(G[t,n,9+j]) * tanh(C[t,n,j])";
 
+// The same cell from the end, and in a single step.
+constexpr std::string_view kBackward =
+    "X: f32[6,2,12]; R: f32[12,3]\noutput C: f32[6,2,3]\n"
+    "G[t,n,g] = X[t,n,g] + (sum(k) H[t+1,n,k else 0.5] * R[g,k])\n"
+    "C[t,n,j:3] = sigmoid(G[t,n,j]) * C[t+1,n,j else 0] + G[t,n,3+j]*G[t,n,6+j]\n"
+    "H[t,n,j:3] = sigmoid(G[t,n,9+j]) * tanh(C[t,n,j])";
+constexpr std::string_view kOneStep =
+    "X: f32[1,2,12]; R: f32[12,3]\noutput C: f32[1,2,3]\n"
+    "G[t,n,g] = X[t,n,g] + (sum(k) H[t-1,n,k else 0.5] * R[g,k])\n"
+    "C[t,n,j:3] = sigmoid(G[t,n,j]) * C[t-1,n,j else 0] + G[t,n,3+j]*G[t,n,6+j]\n"
+    "H[t,n,j:3] = sigmoid(G[t,n,9+j]) * tanh(C[t,n,j])";
+
 TEST(Recurrences, RunAsTheyAreWritten) {
-  for (const std::string_view text : {kComplex, kFilter, kDense, kCell}) expect_kept(text, {});
+  for (const std::string_view text : {kComplex, kFilter, kDense, kCell, kBackward, kOneStep})
+    expect_kept(text, {});
   EXPECT_EQ(after("X: f32[4]\nA[t] = B[t-1 else 0] + X[t]\nB[t] = A[t] * 0.5", {}),
             "X: input f32[4]\n"
             "B: output f32[4]\n"
@@ -44,14 +57,22 @@ TEST(Recurrences, KeepWhatStepsMake) {
     expect_kept(kFilter,
                 {split("U.i", 4, tail), Reorder{{"U.i.o", "U.t", "U.i.i"}},
                  kind("U.i.i", ir::LoopKind::kVectorized), kind("U.i.o", ir::LoopKind::kParallel)});
-    expect_kept(kCell, {split("G_acc.g", 4, tail), Reorder{{"G_acc.g.o", "G_acc.k", "G_acc.g.i"}},
-                        kind("G_acc.g.i", ir::LoopKind::kVectorized),
-                        kind("G_acc.g.o", ir::LoopKind::kParallel)});
+    for (const std::string_view cell : {kCell, kBackward, kOneStep}) {
+      expect_kept(cell, {split("G_acc.g", 4, tail), Reorder{{"G_acc.g.o", "G_acc.k", "G_acc.g.i"}},
+                         kind("G_acc.g.i", ir::LoopKind::kVectorized),
+                         kind("G_acc.g.o", ir::LoopKind::kParallel)});
+      expect_kept(cell, {split("G_acc.g", 4, tail), Reorder{{"G_acc.g.o", "G_acc.k", "G_acc.g.i"}},
+                         Cache{"G_acc", "g", "G_acc.g.o", ir::Scope::kRegister, {}},
+                         ReverseComputeAt{"G", "G_acc.g.o"}});
+    }
+    expect_kept(kBackward, {split("G_acc.t.step", 4, tail)});
   }
-  expect_kept(kCell, {Cache{"R", "r", "G_acc.t.step", ir::Scope::kMemory, {{1, 1}, {0, 1}}}});
-  expect_kept(kCell, {Cache{"G_acc", "g", "G_acc.n", ir::Scope::kMemory, {}}});
-  expect_kept(kCell, {Cache{"H", "h", "", ir::Scope::kMemory, {{2, 1}, {0, 1}, {1, 1}}}});
-  expect_kept(kCell, {Cache{"H", "h", "G_acc.n", ir::Scope::kMemory, {}}});  // of the step before
+  for (const std::string_view cell : {kCell, kBackward, kOneStep}) {
+    expect_kept(cell, {Cache{"R", "r", "G_acc.t.step", ir::Scope::kMemory, {{1, 1}, {0, 1}}}});
+    expect_kept(cell, {Cache{"G_acc", "g", "G_acc.n", ir::Scope::kMemory, {}}});
+    expect_kept(cell, {Cache{"H", "h", "", ir::Scope::kMemory, {{2, 1}, {0, 1}, {1, 1}}}});
+    expect_kept(cell, {Cache{"H", "h", "G_acc.n", ir::Scope::kMemory, {}}});  // of the step before
+  }
   expect_kept(kDense, {split("H_acc.t.step", 2)});
 }
 
@@ -59,12 +80,18 @@ TEST(Recurrences, RefuseWhatBreaksTheirOrder) {
   for (const ir::LoopKind k : {ir::LoopKind::kVectorized, ir::LoopKind::kParallel,
                                ir::LoopKind::kBlockX, ir::LoopKind::kThreadX}) {
     EXPECT_EQ(refusal(kComplex, {kind("A.t", k)}), Refusal::kBreaksScan);
-    EXPECT_EQ(refusal(kCell, {kind("G_acc.t.step", k)}), Refusal::kBreaksScan);
+    for (const std::string_view cell : {kCell, kBackward})
+      EXPECT_EQ(refusal(cell, {kind("G_acc.t.step", k)}), Refusal::kBreaksScan);
   }
+  for (const std::string_view cell : {kCell, kBackward})
+    EXPECT_EQ(
+        refusal(cell, {split("G_acc.t.step", 4), Reorder{{"G_acc.t.step.i", "G_acc.t.step.o"}}}),
+        Refusal::kBreaksScan);
   EXPECT_EQ(refusal(kFilter, {split("U.t", 4), Reorder{{"U.t.i", "U.t.o"}}}), Refusal::kBreaksScan);
   EXPECT_EQ(refusal(kFilter, {split("U.t", 4, ir::Tail::kShift)}), Refusal::kBreaksScan);
-  EXPECT_EQ(refusal(kCell, {Cache{"H", "h", "G_acc.t.step", ir::Scope::kMemory, {}}}),
-            Refusal::kBreaksScan);
+  for (const std::string_view cell : {kCell, kBackward})
+    EXPECT_EQ(refusal(cell, {Cache{"H", "h", "G_acc.t.step", ir::Scope::kMemory, {}}}),
+              Refusal::kBreaksScan);
   EXPECT_EQ(refusal(kComplex, {Cache{"A", "a", "A.t", ir::Scope::kMemory, {}}}),
             Refusal::kBreaksScan);
   EXPECT_EQ(refusal(kComplex, {Stream{"A"}}), Refusal::kReadAgain);

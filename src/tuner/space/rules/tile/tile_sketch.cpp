@@ -1,6 +1,5 @@
 #include "tuner/space/rules/tile/tile_sketch.h"
 
-#include "compiler/analysis/recurrences.h"
 #include "tuner/space/rules/rows/join_rows.h"
 #include "tuner/space/rules/shared/plain_loops.h"
 #include "tuner/space/rules/tile/tile_builder.h"
@@ -19,13 +18,6 @@ void schedule_others(const Tiling& tiling, const CpuTarget& target, Draft& draft
           !draft.placed.contains(view.tensors[static_cast<std::size_t>(stage.tensor)].name))
         schedule_plainly(view, stage, tiling.grouped.contains(stage.tensor) ? one : target,
                          draft.nest, draft.trace, draft.placed);
-}
-
-// What goes on step by step may refuse tiles and copies; then no stage has any.
-Sketch without_tiles(const Tiling& tiling, const CpuTarget& target) {
-  Draft draft{tiling.prepared.nest, tiling.prepared.steps, {}, target.threads};
-  schedule_others(tiling, target, draft);
-  return {std::move(draft.nest), std::move(draft.trace)};
 }
 
 // Layouts that the schedule chooses are those of the whole sum.
@@ -50,7 +42,6 @@ Result<Sketch> build_sketch(const Tiling& tiling, const TiledStage& whole,
     for (const auto& loops : tiling.joined)
       join_rows(loops, tiling.target.threads, draft.nest, draft.trace);
   } catch (const StepRefused& refused) {
-    if (analysis::has_recurrence(tiling.prepared.nest)) return without_tiles(tiling, target);
     return fail(ErrorKind::kIllegalSchedule, "{}", refused.error.text());
   }
   return Sketch{std::move(draft.nest), std::move(draft.trace)};
