@@ -58,7 +58,7 @@ class OneWay {
     out += cell.wide(name("A"), gates);
     out += fmt::format("{}[t,b,g,k] = (sum(i) x[t,b,i] * {}[g,k,i]){}\n", name("A"), name("w_ih"),
                        cell.bias ? fmt::format(" + {}[g,k]", name("b_ih")) : "");
-    if (s_.initial) out += before_statement();
+    if (s_.initial && s_.length > 1) out += before_statement();
     return out + (cell.gates == 4   ? lstm_statements()
                   : cell.gates == 3 ? gru_statements()
                                     : plain_statements());
@@ -75,12 +75,15 @@ class OneWay {
     return s_.cell.wide(of, s_.of_steps(s_.cell.state()));
   }
 
-  // The state before step t, at the iterator `at` of the hidden elements.
+  // The state before step t, at the iterator `at` of the hidden elements. A single step has none
+  // before it: then nothing needs what comes later.
   std::string earlier(const std::string& state, const char* at) const {
+    if (s_.length == 1) return "0";
     return fmt::format("{}[t{}1,b,{} else 0]", state, backward_ ? "+" : "-", at);
   }
   std::string first() const { return fmt::format("t == {}", backward_ ? s_.length - 1 : 0); }
   std::string h_before(const char* at) const {
+    if (s_.initial && s_.length == 1) return fmt::format("{}[b,{}]", name("h_0"), at);
     return s_.initial ? fmt::format("{}[t,b,{}]", name("h_before"), at) : earlier(h(), at);
   }
   std::string before_statement() const {
@@ -90,15 +93,16 @@ class OneWay {
   }
   std::string c_before() const {
     if (!s_.initial) return earlier(c(), "k");
-    return fmt::format("select({}, {}, {})", first(), s_.cell.read(name("c_0") + "[b,k]"),
-                       earlier(c(), "k"));
+    const std::string given = s_.cell.read(name("c_0") + "[b,k]");
+    if (s_.length == 1) return given;
+    return fmt::format("select({}, {}, {})", first(), given, earlier(c(), "k"));
   }
 
   // Products of the state with the weights, of so many gates.
   std::string state_products(std::int64_t gates) const {
     return s_.cell.wide(name("B"), s_.of_steps({s_.cell.batch, gates, s_.cell.hidden})) +
-           fmt::format("{}[t:{},b,g:{},k] = (sum(j) {} * {}[g,k,j]){}\n", name("B"), s_.length,
-                       gates, h_before("j"), name("w_hh"),
+           fmt::format("{}[t:{},b:{},g:{},k] = (sum(j) {} * {}[g,k,j]){}\n", name("B"), s_.length,
+                       s_.cell.batch, gates, h_before("j"), name("w_hh"),
                        s_.cell.bias ? fmt::format(" + {}[g,k]", name("b_hh")) : "");
   }
   std::string gate(int which) const {

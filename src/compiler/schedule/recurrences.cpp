@@ -98,6 +98,13 @@ class RecurrenceCheck {
     return a.moved.empty() && b.moved.empty() && !a.is_open && !b.is_open && a.start != b.start;
   }
 
+  // True if the block adds up over one of the loops: a writer of what it reads, in the same loop,
+  // would run before the sum is there.
+  bool sums_around(BlockId id, const std::vector<LoopId>& loops) const {
+    return std::ranges::any_of(
+        loops, [&](LoopId l) { return !runs_once(l) && nest_.is_reduction_loop(id, l); });
+  }
+
   bool is_kept(BlockId reader, const ir::Read& read, BlockId writer) const {
     const bool back = is_later(writer, reader);
     std::vector<LoopId> shared = nest_.loops_around(writer);
@@ -108,7 +115,7 @@ class RecurrenceCheck {
     int axis = -1;
     for (std::size_t d = 0; d < from.index.size(); ++d) {
       const Place written = place_of(from, from.index[d]), seen = place_of(to, read.index[d]);
-      if (never_meet(written, seen)) return true;
+      if (never_meet(written, seen)) return !back || !sums_around(reader, shared);
       if (std::ranges::none_of(written.moved, [&](const Moved& m) {
             return std::ranges::count(shared, m.loop) > 0;
           }))
