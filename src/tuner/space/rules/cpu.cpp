@@ -9,6 +9,7 @@
 #include "tuner/space/rules/rows/row_space.h"
 #include "tuner/space/rules/scan/scan_space.h"
 #include "tuner/space/rules/strassen/strassen.h"
+#include "tuner/space/rules/strips/strip_space.h"
 #include "tuner/space/rules/tile/tile_space.h"
 
 namespace lathe::space {
@@ -20,6 +21,7 @@ constexpr Rule<CpuContext> kCpuRules[] = {
     {Place::kMainSum, offer_matrices, matrix_meanings},
     {Place::kDirect, offer_rows, row_meanings},
     {Place::kDirectAlone, offer_row_parts, row_part_meanings},
+    {Place::kDirect, offer_strips, strip_meanings},
     {Place::kWhole, offer_stores, store_meanings},
 };
 
