@@ -34,9 +34,8 @@ std::string blurs(int count, const std::string& shape) {
   std::string out = "T0: f32[" + shape + "]", last = "T0";
   for (int i = 1; i <= count; ++i) {
     const std::string name = i == count ? "Y" : "T" + std::to_string(i);
-    const std::string along =
-        i % 2 == 1 ? fmt::format("{0}[y,x] + {0}[y,x+1] + {0}[y,x+2]", last)
-                   : fmt::format("{0}[y,x] + {0}[y+1,x] + {0}[y+2,x]", last);
+    const std::string along = i % 2 == 1 ? fmt::format("{0}[y,x] + {0}[y,x+1] + {0}[y,x+2]", last)
+                                         : fmt::format("{0}[y,x] + {0}[y+1,x] + {0}[y+2,x]", last);
     out += fmt::format("; {}[y,x] = ({}) / 3", name, along);
     last = name;
   }
@@ -108,15 +107,14 @@ const std::pair<const char*, std::string> kPipelines[] = {
     {"volume",
      "X: f32[9,11,23]; T[z,y,x] = X[z,y,x] + X[z+1,y,x] * X[z,y+1,x]\n"
      "Y[z,y,x] = sum(q:3,r:3,s:3) T[z+q,y+r,x+s]"},
-    {"columns_first",
-     "X: f32[19,43]; T[y,x] = sum(r:5) X[y+r,x]; Y[y,x] = sum(s:5) T[y,x+s]"},
-    {"transposed",
-     "X: f32[19,43]; T[x,y] = sum(r:5) X[y+r,x]; Y[y,x] = sum(s:5) T[x+s,y]"},
+    {"columns_first", "X: f32[19,43]; T[y,x] = sum(r:5) X[y+r,x]; Y[y,x] = sum(s:5) T[y,x+s]"},
+    {"transposed", "X: f32[19,43]; T[x,y] = sum(r:5) X[y+r,x]; Y[y,x] = sum(s:5) T[x+s,y]"},
     {"mirrored",
      "X: f32[19,43]; T[y,x] = X[y,x]*X[y,x+1]; Y[y:18,x:40] = T[18-y,41-x] + T[17-y,40-x]"},
     {"many_readers",
      "X: f32[23,41]; A[y,x] = sum(r:3,s:3) X[y+r,x+s]; B[y:19,x:37] = A[y+1,x+1] - A[y,x+2]\n"
-     "C[y:17,x:33] = B[y+1,x] * A[y+2,x+3]; Y[y:17,x:33] = C[y,x] + sqrt(abs(B[y+1,x+2])) + X[y,x]"},
+     "C[y:17,x:33] = B[y+1,x] * A[y+2,x+3]; Y[y:17,x:33] = C[y,x] + sqrt(abs(B[y+1,x+2])) + "
+     "X[y,x]"},
     {"bytes",
      "X: u8[23,41]; T[y,x] = sum(r:3) f32(X[y+r,x]); Y[y,x] = u8(T[y,x] * 0.1 + T[y,x+1] * 0.2)"},
     {"doubles_and_floats",
@@ -136,7 +134,9 @@ INSTANTIATE_TEST_SUITE_P(Strips, Pipeline, ::testing::ValuesIn(kPipelines),
 
 // A chain, or a tree, of stages that read neighbours of the stages before.
 std::string random_pipeline(Rng& rng) {
-  const auto pick = [&](int low, int high) { return low + static_cast<int>(rng.below(high - low + 1)); };
+  const auto pick = [&](int low, int high) {
+    return low + static_cast<int>(rng.below(high - low + 1));
+  };
   const int stages = pick(2, 5), channels = pick(1, 3);
   const bool channel = pick(0, 2) == 0;
   const std::string c = channel ? "c," : "";
@@ -145,9 +145,8 @@ std::string random_pipeline(Rng& rng) {
     int rows, columns;
   };
   std::vector<Made> made = {{"X", pick(6, 40), pick(6, 70)}};
-  std::string out = fmt::format("X: f32[{}{},{}]",
-                                channel ? std::to_string(channels) + "," : "", made[0].rows,
-                                made[0].columns);
+  std::string out = fmt::format("X: f32[{}{},{}]", channel ? std::to_string(channels) + "," : "",
+                                made[0].rows, made[0].columns);
   for (int i = 1; i <= stages; ++i) {
     const Made& from = made.back();
     const Made& other = made[rng.below(made.size())];

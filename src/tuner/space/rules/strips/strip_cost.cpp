@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
+#include <set>
 
 #include "compiler/ir/expr/effort.h"
 #include "tuner/space/costs.h"
@@ -13,21 +15,28 @@ namespace {
 // Of a vector: an operation, of which two start in a cycle; a function such as exp; a load or
 // store.
 constexpr double kOperation = 0.5, kFunction = 12, kAccess = 0.5;
-// Of the loops around a tile.
+// A vector that lies in two lines, or whose elements lie one or more apart.
+constexpr double kTwoLines = 2, kApart = 4;
+// Of the loops around a tile, for each stage that has one.
 constexpr double kTileCycles = 4;
+// Registers that a tile needs beside its sums.
+constexpr double kOtherRegisters = 4;
 
-// Of one vector of one term.
-double cycles_of_body(const ir::Expr& body, bool reduces) {
-  double operations = 0, accesses = 0;
+// Cycles of the operations of a body, without its reads. What appears twice is computed once.
+double operations_in(const ir::Expr& body) {
+  double operations = 0;
+  std::vector<ir::Expr> seen;
   ir::for_each_node(body, [&](const ir::Expr& e) {
+    if (std::ranges::any_of(seen, [&](const ir::Expr& other) { return ir::equal(e, other); }))
+      return;
+    seen.push_back(e);
     if (const auto* unary = std::get_if<ir::Unary>(&e->value))
       operations += ir::effort_of(unary->op) == ir::Effort::kShort ? kOperation : kFunction;
-    if (std::holds_alternative<ir::Binary>(e->value)) operations += kOperation;
-    if (std::holds_alternative<ir::Read>(e->value) || std::holds_alternative<ir::Lookup>(e->value))
-      accesses += kAccess;
+    if (std::holds_alternative<ir::Binary>(e->value) ||
+        std::holds_alternative<ir::Select>(e->value))
+      operations += kOperation;
   });
-  if (reduces) return std::max({operations, accesses, kOperation});
-  return operations + accesses + kAccess;
+  return operations;
 }
 
 // Of bytes that come from, or go to, where so many are kept.
@@ -42,6 +51,201 @@ const te::Tensor& tensor_of(const te::Workload& view, int tensor) {
   return view.tensors[static_cast<std::size_t>(tensor)];
 }
 
+// How a block goes through a tensor, by the loops that are written out.
+class Accesses {
+ public:
+  Accesses(const ir::SizedNest& nest, const ir::Block& block, int lanes)
+      : nest_(nest), block_(block), lanes_(lanes) {
+    for (const ir::LoopId loop : nest.nest->loops_around(id_of(block))) {
+      const ir::LoopKind kind = nest.nest->loops[loop].kind;
+      if (kind == ir::LoopKind::kUnrolled) unrolled_.push_back(loop);
+      else if (kind == ir::LoopKind::kVectorized) vector_ = loop;
+      else times_ *= static_cast<double>(nest.extent(loop));
+    }
+    for (const ir::LoopId loop : unrolled_) copies_ *= static_cast<double>(nest.extent(loop));
+  }
+
+  double times() const { return times_; }    // that the tile runs
+  double copies() const { return copies_; }  // of the body in it
+
+  // Cycles of the loads or stores at these places, each once in a tile.
+  double cycles(const std::vector<ir::Affine>& index, std::set<std::vector<std::int64_t>>& seen) {
+    const auto moved_by = [&](const ir::Affine& row, ir::LoopId loop) {
+      std::int64_t step = 0;
+      for (const ir::AffineTerm& term : row.terms)
+        for (const ir::LoopDigit& digit : block_.iters[static_cast<std::size_t>(term.iter)].digits)
+          if (digit.loop == loop) step += term.coef * nest_[digit.weight];
+      return step;
+    };
+    double factor = 1;
+    for (std::size_t d = 0; vector_ >= 0 && d < index.size(); ++d) {
+      const std::int64_t step = std::abs(moved_by(index[d], vector_));
+      if (step > 1 || (step == 1 && d + 1 < index.size())) factor = kApart;
+    }
+    double cycles = 0;
+    std::vector<std::int64_t> at(unrolled_.size(), 0);
+    for (bool more = true; more;) {
+      std::vector<std::int64_t> place;
+      for (const ir::Affine& row : index) {
+        std::int64_t value = row.offset;
+        for (std::size_t l = 0; l < at.size(); ++l) value += at[l] * moved_by(row, unrolled_[l]);
+        place.push_back(value);
+      }
+      const bool aligned = place.empty() || place.back() % lanes_ == 0;
+      if (seen.insert(std::move(place)).second)
+        cycles += kAccess * std::max(factor, aligned ? 1 : kTwoLines);
+      more = false;
+      for (std::size_t l = at.size(); l-- > 0 && !more;) {
+        more = ++at[l] < nest_.extent(unrolled_[l]);
+        if (!more) at[l] = 0;
+      }
+    }
+    return cycles;
+  }
+
+ private:
+  ir::BlockId id_of(const ir::Block& block) const {
+    return static_cast<ir::BlockId>(&block - nest_.nest->blocks.data());
+  }
+
+  const ir::SizedNest& nest_;
+  const ir::Block& block_;
+  int lanes_;
+  std::vector<ir::LoopId> unrolled_;
+  ir::LoopId vector_ = -1;
+  double times_ = 1, copies_ = 1;
+};
+
+// True for what a tile has in registers, or in its code.
+bool is_at_hand(const ir::Buffer& buffer) {
+  return buffer.scope == ir::Scope::kRegister || buffer.scope == ir::Scope::kLiteral;
+}
+
+// Cycles of a block, with its data in the first cache.
+double cycles_of_block(const ir::SizedNest& nest, const ir::Block& block, int lanes) {
+  Accesses accesses(nest, block, lanes);
+  const auto& buffers = nest.nest->buffers;
+  double memory = 0;
+  std::map<int, std::set<std::vector<std::int64_t>>> seen;
+  for (const ir::Read* read : ir::reads_of(block.body))
+    if (!is_at_hand(buffers[static_cast<std::size_t>(read->tensor)]))
+      memory += accesses.cycles(read->index, seen[read->tensor]);
+  if (!is_at_hand(buffers[static_cast<std::size_t>(block.writes)]))
+    memory += accesses.cycles(block.index, seen[block.writes]);
+  memory += kAccess * accesses.copies() * static_cast<double>(ir::lookups_of(block.body).size());
+  double work = operations_in(block.body);
+  // A product is added up by the instruction that makes it.
+  if (block.reduce != ir::ReduceOp::kNone) work = std::max(work, kOperation);
+  return accesses.times() * (beside(work * accesses.copies(), memory) + kTileCycles);
+}
+
+// Cycles for sums that registers do not hold.
+double cycles_of_spills(const ir::SizedNest& nest, const StripPlan& plan) {
+  std::map<ir::LoopId, double> sums, tiles;
+  for (const ir::BlockId id : nest.nest->blocks_in_order()) {
+    const ir::Block& block = nest.nest->blocks[id];
+    const ir::Buffer& written = nest.nest->buffers[block.writes];
+    if (written.scope != ir::Scope::kRegister) continue;
+    double registers = 1, times = 1;
+    for (const ir::LoopId loop : nest.nest->loops_around(id)) {
+      const auto extent = static_cast<double>(nest.extent(loop));
+      const ir::LoopKind kind = nest.nest->loops[loop].kind;
+      if (kind == ir::LoopKind::kUnrolled) {
+        if (!nest.nest->is_reduction_loop(id, loop)) registers *= extent;
+      } else if (kind != ir::LoopKind::kVectorized) {
+        times *= extent;
+      }
+    }
+    sums[written.at] += registers;
+    tiles[written.at] = std::max(tiles[written.at], times);
+  }
+  double cycles = 0;
+  for (const auto& [loop, registers] : sums)
+    cycles += 2 * kAccess * tiles[loop] *
+              std::max(0.0, registers + kOtherRegisters - plan.target.vector_registers);
+  return cycles;
+}
+
+// How large a strip is, along each iterator of the output.
+std::vector<std::int64_t> size_of_strip(const StripPlan& plan, const StripChoice& choice) {
+  std::vector<std::int64_t> strip;
+  for (int axis = 0; axis < std::ssize(plan.stage(plan.output).iters); ++axis) {
+    std::int64_t size = plan.extent(axis);
+    if (std::ranges::count(plan.batch, axis) > 0) size = 1;
+    else if (axis == plan.lane && choice.width > 0) size = std::min(size, choice.width);
+    else if (axis == plan.rows.back()) size = std::min(size, choice.rows);
+    else if (std::ranges::count(plan.rows, axis) > 0) size = std::min(size, choice.depth);
+    strip.push_back(size);
+  }
+  return strip;
+}
+
+// Bytes of what stages outside of registers leave for each other in a strip: of all, and at most at
+// a time.
+struct Kept {
+  double all = 0, together = 0;
+};
+
+Kept kept_of_strip(const StripPlan& plan, const ir::Nest& nest,
+                   const std::vector<std::int64_t>& strip) {
+  const te::Workload& view = plan.prepared.view;
+  const auto needed = needed_of(plan, strip);
+  std::vector<double> alive(view.stages.size(), 0);  // while each stage runs
+  Kept kept;
+  for (const int s : plan.moved) {
+    const te::Stage& stage = plan.stage(s);
+    const ir::Buffer& buffer = nest.buffers[nest.find_buffer(plan.name(s))];
+    const int sums = nest.find_buffer(plan.name(s) + ".acc");
+    const bool whole = buffer.at == ir::kRoot;
+    if (!whole && sums >= 0 && nest.buffers[sums].at == buffer.at) continue;
+    double bytes = size_of(buffer.dtype);
+    for (std::size_t i = 0; i < stage.iters.size(); ++i)
+      if (stage.iters[i].kind == te::IterKind::kSpatial)
+        bytes *= static_cast<double>(whole ? stage.iters[i].extent
+                                           : needed[static_cast<std::size_t>(s)][i]);
+    kept.all += bytes;
+    auto last = static_cast<std::size_t>(s);
+    for (std::size_t r = last + 1; r < view.stages.size(); ++r)
+      if (std::ranges::count(ir::tensors_of(view.stages[r].body), stage.tensor) > 0) last = r;
+    for (auto at = static_cast<std::size_t>(s); at <= last; ++at) alive[at] += bytes;
+  }
+  kept.together = std::ranges::max(alive);
+  return kept;
+}
+
+}  // namespace
+
+namespace {
+
+// Cycles of the loads of a vector of the stage, each of several alike counted once. What is the
+// same for all elements of a tile is loaded once for it.
+double loads_of(const te::Stage& stage) {
+  double cycles = 0;
+  int lane = -1;
+  for (int i = 0; i < std::ssize(stage.iters); ++i)
+    if (stage.iters[static_cast<std::size_t>(i)].kind == te::IterKind::kSpatial) lane = i;
+  const auto moves = [&](const ir::Read& read) {
+    for (int i = 0; i <= lane; ++i)
+      if (touches(read.index, i)) return true;
+    return false;
+  };
+  std::vector<const ir::Read*> seen;
+  for (const ir::Read* read : ir::reads_of(stage.body)) {
+    if (!moves(*read) || std::ranges::any_of(seen, [&](const ir::Read* other) {
+          return other->tensor == read->tensor && other->index == read->index;
+        }))
+      continue;
+    seen.push_back(read);
+    double factor = 1;
+    for (std::size_t d = 0; d < read->index.size(); ++d) {
+      const std::int64_t step = std::abs(read->index[d].coef_of(lane));
+      if (step > 1 || (step == 1 && d + 1 < read->index.size())) factor = kApart;
+    }
+    cycles += kAccess * factor;
+  }
+  return cycles;
+}
+
 }  // namespace
 
 // What is written is read before, too. Code of a stage waits for much of that.
@@ -53,12 +257,15 @@ double cycles_apart(const te::Workload& view, int lanes, int threads) {
     double vectors = 1;
     for (const te::Iterator& it : stage.iters) vectors *= static_cast<double>(it.extent);
     vectors /= lanes;
-    double work = vectors * cycles_of_body(stage.body, reduces);
-    if (reduces) work += 2 * kAccess * vectors / te::terms_of(stage);
+    double memory = loads_of(stage), work = operations_in(stage.body);
+    if (reduces) work = std::max(work, kOperation);
+    else memory += kAccess;
+    double all = vectors * beside(work, memory);
+    if (reduces) all += 2 * kAccess * vectors / te::terms_of(stage);
     const double written = bytes_of(tensor_of(view, stage.tensor));
     double read = 0;
     for (const int tensor : ir::tensors_of(stage.body)) read += bytes_of(tensor_of(view, tensor));
-    cycles += (work + cycles_of_bytes(2 * written + read, written + read, threads)) / threads +
+    cycles += (all + cycles_of_bytes(2 * written + read, written + read, threads)) / threads +
               start_cycles(threads);
   }
   return cycles;
@@ -66,67 +273,30 @@ double cycles_apart(const te::Workload& view, int lanes, int threads) {
 
 double cycles_in_strips(const StripPlan& plan, const StripChoice& choice, const Sketch& sketch) {
   const te::Workload& view = plan.prepared.view;
-  const ir::Nest& nest = sketch.nest;
-  const ir::SizedNest sized(nest, {});
-  double work = 0;
-  for (const ir::BlockId id : nest.blocks_in_order()) {
-    const ir::Block& block = nest.blocks[id];
-    const ir::Buffer& written = nest.buffers[block.writes];
-    if (written.constant) continue;
-    double times = 1;
-    for (const ir::LoopId loop : nest.loops_around(id))
-      times *= nest.loops[loop].kind == ir::LoopKind::kVectorized
-                   ? 1
-                   : static_cast<double>(sized.extent(loop));
-    const bool reduces = block.reduce != ir::ReduceOp::kNone;
-    work += times * cycles_of_body(block.body, reduces);
+  const ir::SizedNest nest(sketch.nest, {});
+  double work = cycles_of_spills(nest, plan);
+  for (const ir::BlockId id : sketch.nest.blocks_in_order()) {
+    const ir::Block& block = sketch.nest.blocks[id];
+    if (!sketch.nest.buffers[block.writes].constant)
+      work += cycles_of_block(nest, block, plan.lanes);
   }
-  // Bytes that a strip keeps, and how many strips there are.
-  std::vector<std::int64_t> strip;
-  double strips = 1, tiles = 1;
-  const te::Stage& out = plan.stage(plan.output);
-  for (int axis = 0; axis < std::ssize(out.iters); ++axis) {
-    const std::int64_t extent = plan.extent(axis);
-    std::int64_t size = extent;
-    if (std::ranges::count(plan.batch, axis) > 0) size = 1;
-    else if (axis == plan.lane && choice.width > 0) size = std::min(extent, choice.width);
-    else if (axis == plan.rows.back()) size = std::min(extent, choice.rows);
-    else if (std::ranges::count(plan.rows, axis) > 0) size = std::min(extent, choice.depth);
-    strip.push_back(size);
-    strips *= static_cast<double>((extent + size - 1) / size);
-    if (out.iters[static_cast<std::size_t>(axis)].kind == te::IterKind::kSpatial)
-      tiles *= axis == plan.lane
-                   ? std::ceil(static_cast<double>(extent) /
-                               static_cast<double>(plan.lanes * choice.vectors.value))
-                   : static_cast<double>(extent);
+  const std::vector<std::int64_t> strip = size_of_strip(plan, choice);
+  double strips = 1;
+  for (int axis = 0; axis < std::ssize(strip); ++axis) {
+    const std::int64_t size = strip[static_cast<std::size_t>(axis)];
+    strips *= static_cast<double>((plan.extent(axis) + size - 1) / size);
   }
-  const auto needed = needed_of(plan, strip);
-  double kept = 0;
-  for (const int s : plan.moved) {
-    const std::string& name = plan.name(s);
-    const ir::Buffer& buffer = nest.buffers[nest.find_buffer(name)];
-    const bool whole = buffer.at == ir::kRoot;
-    double bytes = size_of(buffer.dtype);
-    const te::Stage& stage = plan.stage(s);
-    for (std::size_t i = 0; i < stage.iters.size(); ++i)
-      if (stage.iters[i].kind == te::IterKind::kSpatial)
-        bytes *= static_cast<double>(whole ? stage.iters[i].extent
-                                           : needed[static_cast<std::size_t>(s)][i]);
-    if (nest.find_buffer(name + ".acc") >= 0 &&
-        nest.buffers[nest.find_buffer(name + ".acc")].at == buffer.at && !whole)
-      continue;  // it stays in registers
-    kept += bytes;
-  }
-  const double written = bytes_of(tensor_of(view, out.tensor));
+  const Kept kept = kept_of_strip(plan, sketch.nest, strip);
+  const double written = bytes_of(tensor_of(view, plan.stage(plan.output).tensor));
   double outside = written;
   for (const te::Tensor& tensor : view.tensors)
     if (tensor.role == te::TensorRole::kInput && !tensor.constant) outside += bytes_of(tensor);
   const int threads = plan.target.threads;
-  const double bytes = cycles_of_bytes(3 * kept * strips, kept, threads) +
-                       cycles_of_bytes(written + outside, outside, threads);
-  return (work + bytes + kTileCycles * tiles + kBlockCycles * strips) /
-             std::min<double>(threads, strips) +
-         start_cycles(threads);
+  // What comes from the second cache comes while a tile computes.
+  const double moved = cycles_of_bytes(3 * kept.all * strips, kept.together, threads);
+  work = kept.together <= kL2 ? beside(work, moved) : work + moved;
+  work += cycles_of_bytes(written + outside, outside, threads) + kBlockCycles * strips;
+  return work / strips * std::ceil(strips / threads) + start_cycles(threads);
 }
 
 }  // namespace lathe::space

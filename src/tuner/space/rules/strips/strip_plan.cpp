@@ -58,7 +58,11 @@ bool is_best_inlined(const ir::Nest& nest, const ir::Block& block) {
   for (const ir::BlockId id : analysis::readers_of(nest, block.writes)) {
     const ir::Block& reader = nest.blocks[id];
     const auto reads = ir::reads_of(reader.body);
-    const auto times = static_cast<int>(std::ranges::count(reads, block.writes, &ir::Read::tensor));
+    std::vector<std::vector<ir::Affine>> places;  // the same one is computed once
+    for (const ir::Read* read : reads)
+      if (read->tensor == block.writes && std::ranges::count(places, read->index) == 0)
+        places.push_back(read->index);
+    const auto times = static_cast<int>(places.size());
     if (ir::looks_up(reader.body, block.writes)) return false;
     if (count_nodes(reader.body) + times * count_nodes(block.body) > kLargestMap) return false;
     evaluations += times * domain_of(nest, reader);
@@ -190,8 +194,8 @@ double times_again(const StripPlan& plan, int axis) {
   double most = 0;
   for (const int s : plan.moved) {
     const auto at = static_cast<std::size_t>(s);
-    most = std::max(most, iterations(part[at]) * static_cast<double>(plan.extent(axis)) /
-                              iterations(all[at]));
+    most = std::max(
+        most, iterations(part[at]) * static_cast<double>(plan.extent(axis)) / iterations(all[at]));
   }
   return most;
 }

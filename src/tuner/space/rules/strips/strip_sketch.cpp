@@ -51,7 +51,7 @@ class StripBuilder : public Stepper {
 
   // The loops of a tile: over tiles, and inside of one.
   struct Tile {
-    std::string row, lane;     // over tiles; no row: the tile has one
+    std::string row, lane;            // over tiles; no row: the tile has one
     std::vector<std::string> inside;  // rows, vectors; the lanes come last
     std::string lanes;
   };
@@ -106,8 +106,8 @@ class StripBuilder : public Stepper {
     const auto layout = tile_layout(dims);
     step(schedule::Cache{tensor, name, loop, ir::Scope::kRegister, layout});
     for (std::size_t i = 0; i < layout.size(); ++i)
-      kind(name + ".d" + std::to_string(i), i + 1 == layout.size() ? ir::LoopKind::kVectorized
-                                                                   : ir::LoopKind::kUnrolled);
+      kind(name + ".d" + std::to_string(i),
+           i + 1 == layout.size() ? ir::LoopKind::kVectorized : ir::LoopKind::kUnrolled);
   }
 
   std::size_t dims_of(const te::Stage& stage) const {
@@ -125,8 +125,7 @@ class StripBuilder : public Stepper {
       const bool last = axis == plan_.rows.back();
       row = cut(loop_of(axis), plan_.extent(axis), last ? choice_.rows : choice_.depth);
     }
-    const std::string lane =
-        cut(loop_of(plan_.lane), plan_.extent(plan_.lane), choice_.width);
+    const std::string lane = cut(loop_of(plan_.lane), plan_.extent(plan_.lane), choice_.width);
     strip_loop_ = outer_.empty() ? "" : outer_.back();
     const Tile tiles = tile(row, lane, size(choice_.height), size(choice_.vectors));
     tile_loop_ = tiles.lane;
@@ -149,9 +148,10 @@ class StripBuilder : public Stepper {
       bool all = may.contains(s);
       for (int r = 0; r < std::ssize(view.stages); ++r)
         if (r != plan_.output && !tiled_.contains(r))
-          all = all && std::ranges::none_of(
-                           ir::reads_of(view.stages[static_cast<std::size_t>(r)].body),
-                           [&](const ir::Read* read) { return read->tensor == plan_.stage(s).tensor; });
+          all = all &&
+                std::ranges::none_of(
+                    ir::reads_of(view.stages[static_cast<std::size_t>(r)].body),
+                    [&](const ir::Read* read) { return read->tensor == plan_.stage(s).tensor; });
       if (all) tiled_.insert(s);
     }
   }
@@ -166,8 +166,8 @@ class StripBuilder : public Stepper {
     for (int r = 0; r < std::ssize(view.stages); ++r) {
       const te::Stage& reader = view.stages[static_cast<std::size_t>(r)];
       const auto reads = ir::reads_of(reader.body);
-      if (std::ranges::none_of(
-              reads, [&](const ir::Read* read) { return read->tensor == stage.tensor; }))
+      if (std::ranges::none_of(reads,
+                               [&](const ir::Read* read) { return read->tensor == stage.tensor; }))
         continue;
       if (!reads_own_place(reader, stage.tensor)) return false;
       if (r != plan_.output && !in_registers_.contains(r)) return false;

