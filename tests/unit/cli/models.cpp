@@ -26,13 +26,17 @@ TEST_F(Models, AreShownWithTheirTasks) {
   const std::string path = model("Sigmoid");
   for (const std::string batch : {"1", "3", "7"}) {
     const std::string shape = "batch=" + batch;
-    const std::string text = lathe({"show", path.c_str(), "--shape", shape.c_str()}).out;
+    const std::string whole = lathe({"show", path.c_str(), "--shape", shape.c_str()}).out;
+    EXPECT_TRUE(has(whole, "y: f32[" + batch + ",5] = Relu+Relu+Sigmoid(x: f32[" + batch + ",5])"))
+        << whole;
+    const std::string text =
+        lathe({"show", path.c_str(), "--shape", shape.c_str(), "--after", "import"}).out;
     EXPECT_TRUE(has(text, "input   x: f32[" + batch + ",5]")) << text;
     EXPECT_TRUE(has(text, "3 nodes and 2 tasks")) << text;
     EXPECT_TRUE(has(text, "b: f32[" + batch + ",5] = Relu(a: f32[" + batch + ",5])")) << text;
     const std::string tasks =
         lathe({"show", path.c_str(), "--shape", shape.c_str(), "--what", "tasks"}).out;
-    EXPECT_TRUE(has(text, tasks.substr(tasks.find("count")))) << tasks;
+    EXPECT_TRUE(has(whole, tasks.substr(tasks.find("count")))) << tasks;
     const std::string nodes =
         lathe({"show", path.c_str(), "--shape", shape.c_str(), "--what", "text"}).out;
     EXPECT_TRUE(has(nodes, "X: f32[" + batch + ",5]")) << nodes;
@@ -48,7 +52,13 @@ TEST_F(Models, WrongWordsAndFilesAreAnswered) {
   refused({"show", path.c_str(), "--shape", "batch=1", "--dtype", "f16"}, kWrongUsage,
           "a model takes --shape alone");
   refused({"show", "none.onnx"}, kFailed, "none.onnx");
-  refused({"tune", path.c_str()}, kFailed, "which `lathe show` and `lathe compile` read");
+  refused({"show", path.c_str(), "--shape", "batch=1", "--after", "fusing"}, kWrongUsage,
+          "there is no pass 'fusing'; there are import, fuse");
+  refused({"show", "C6", "--after", "fuse"}, kWrongUsage, "only a model.onnx goes through passes");
+  refused({"tune", path.c_str(), "--shape", "batch=1", "--trials", "0"}, kWrongUsage,
+          "nothing is measured of a model with 0 trials");
+  refused({"tune", path.c_str()}, kWrongUsage, "--shape batch=1");
+  refused({"bench", path.c_str()}, kFailed, "which `lathe show`, `tune` and `compile` read");
   const std::string unknown = model("Frobnicate");
   const Outcome listed = lathe({"show", unknown.c_str(), "--shape", "batch=1"});
   EXPECT_EQ(listed.code, kFailed);
