@@ -16,8 +16,10 @@ namespace {
 constexpr double kUsual = 5e10;       // FLOP a second, until a program was timed
 constexpr int kMostTrials = 1 << 20;  // of a task: the scheduler ends it
 constexpr int kBatch = 24, kLeastBatch = 4, kFirstBatch = 16;
-constexpr double kTrialSeconds = 0.25;  // roughly
-constexpr double kRaceShare = 0.2;      // of the time
+constexpr double kTrialSeconds = 0.25;                // roughly
+constexpr double kRaceShare = 0.1, kLastShare = 0.1;  // of the time
+constexpr double kLeastRace = 1;                      // seconds, with what it builds
+constexpr double kLastSeconds = 5;                    // where there is no limit, at least
 
 double since(std::chrono::steady_clock::time_point began) {
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count();
@@ -63,10 +65,11 @@ class ModelTuner {
     LATHE_TRY_STATUS(begin());
     while (!stopped() && trials() < request_.options.run.trials) {
       const auto task = scheduler_.next();
-      if (!task || left() < scheduler_.tasks()[*task].cost) break;
+      if (!task || left(kRaceShare + kLastShare) < scheduler_.tasks()[*task].cost) break;
       LATHE_TRY_STATUS(take_turn(*task));
     }
     LATHE_TRY_STATUS(race_all());
+    LATHE_TRY_STATUS(have_last_word());
     for (std::size_t t = 0; t < tasks_.size(); ++t) LATHE_TRY_STATUS(tell_times(t));
     std::ranges::stable_sort(out_.tasks, std::greater(),
                              [](const TunedTask& t) { return t.weight * t.best; });
@@ -100,10 +103,10 @@ class ModelTuner {
   }
 
   bool limited() const { return request_.options.run.seconds > 0; }
-  // Seconds before the races.
-  double left() const {
+  // Seconds until this share of the time is left.
+  double left(double share) const {
     if (!limited()) return std::numeric_limits<double>::infinity();
-    return request_.options.run.seconds * (1 - kRaceShare) - since(began_);
+    return request_.options.run.seconds * (1 - share) - since(began_);
   }
   bool stopped() const {
     return (stop_ && stop_()) || (limited() && since(began_) > request_.options.run.seconds);
@@ -119,7 +122,7 @@ class ModelTuner {
     const auto tasks = static_cast<double>(tasks_.size());
     double trials = options.run.trials / tasks, race = options.race.seconds;
     if (limited()) {
-      trials = std::min(trials, options.run.seconds * (1 - kRaceShare) / tasks / kTrialSeconds);
+      trials = std::min(trials, left(kRaceShare + kLastShare) / tasks / kTrialSeconds);
       race = std::min(race, options.run.seconds * kRaceShare / tasks);
     }
     options.search.first_batch = std::clamp(static_cast<int>(trials / 2), kLeastBatch, kFirstBatch);
@@ -190,12 +193,25 @@ class ModelTuner {
       return out_.tasks[t].weight * out_.tasks[t].best;
     });
     for (const std::size_t t : order) {
-      if (stopped() || !tunings_[t] || out_.tasks[t].best == 0) continue;
+      if (stopped() || left(kLastShare) < kLeastRace) break;
+      if (!tunings_[t] || out_.tasks[t].best == 0) continue;
       now_ = t;
       say("racing");
       LATHE_TRY_STATUS(tunings_[t]->tuner->race());
       LATHE_TRY_STATUS(note(t));
     }
+    return {};
+  }
+
+  Status have_last_word() {
+    const bool anything = std::ranges::any_of(out_.tasks, [](const auto& t) { return t.best > 0; });
+    if (stopped() || !anything) return {};
+    say("exchanging programs in the whole");
+    LastWordRequest last{request_.target, request_.options.run.cache_mode,
+                         std::max(kLastSeconds, kLastShare * since(began_)),
+                         [this] { return stopped(); }};
+    if (limited()) last.seconds = request_.options.run.seconds - since(began_);
+    out_.last_word = LATHE_TRY(api::have_last_word(graph_, *store_, last));
     return {};
   }
 

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "api/last_word.h"
 #include "api/tuning.h"
 #include "graph/ir/graph.h"
 #include "tuner/tune/task_scheduler.h"
@@ -32,6 +33,7 @@ struct TunedModel {
   std::vector<TunedTask> tasks;  // those with most time before others
   double seconds = 0;            // wall
   bool interrupted = false;
+  LastWord last_word;
   // Of a run of the model in its tasks that have both times.
   double first() const;
   double best() const;

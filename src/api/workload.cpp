@@ -197,8 +197,8 @@ Result<MadeWorkload> by_form(const WorkloadRequest& request) {
   if (request.text.find_first_of("[=") != std::string::npos) return from_expression(request);
   if (request.text.ends_with(".onnx"))
     return fail_at(request.text, ErrorKind::kUnsupported,
-                   "this names a model, which `lathe show`, `tune` and `compile` read; its nodes "
-                   "are expressions, which `lathe show --what text` prints");
+                   "this names a model, which `lathe show`, `tune`, `bench` and `compile` read; "
+                   "its nodes are expressions, which `lathe show --what text` prints");
   return fail(ErrorKind::kInvalidArgument,
               "unknown workload \"{}\"; write an expression such as 'C[i,j] = sum(k) A[k,i] * "
               "B[k,j]', an operator ({}) or a "

@@ -9,6 +9,7 @@
 #include "api/tuning.h"
 #include "base/processors.h"
 #include "cli/application.h"
+#include "cli/bench_model.h"
 #include "cli/command.h"
 #include "cli/flags.h"
 #include "cli/in_turns.h"
@@ -16,6 +17,7 @@
 #include "cli/progress_line.h"
 #include "cli/results.h"
 #include "cli/serve.h"
+#include "cli/show_model.h"
 
 namespace lathe::cli {
 namespace {
@@ -105,7 +107,30 @@ Result<int> time_unchecked(const api::MadeWorkload& workload, const Target& targ
   return kDone;
 }
 
+Result<int> perform_on_model(const Flags& flags) {
+  LATHE_TRY_STATUS(check_flags_of_model(flags.workload));
+  if (flags.serve || flags.in_turns)
+    return fail_at(flags.serve ? "--serve" : "--in-turns", ErrorKind::kInvalidArgument,
+                   "this is for one workload; leave it out for a model");
+  if (flags.machine.cache != CacheMode::kWarm)
+    return fail_at("--cache", ErrorKind::kInvalidArgument,
+                   "nodes of a model find in the caches what others left; leave it out");
+  ModelBenchFlags model{flags.workload.text,
+                        flags.workload.shapes,
+                        schedule_request(flags.schedule, flags.machine),
+                        {},
+                        flags.checking(),
+                        flags.json};
+  model.target = LATHE_TRY(target_of(flags.machine));
+  LATHE_TRY_STATUS(api::check_timed_here(model.target));
+  complain(threads_line(flags.machine, model.target));
+  const TimingClaim claim;
+  complain_unless_alone(claim);
+  return bench_model(model);
+}
+
 Result<int> perform(const Flags& flags) {
+  if (names_model(flags.workload.text)) return perform_on_model(flags);
   if (flags.serve && flags.json)
     return fail_at("--json", ErrorKind::kInvalidArgument,
                    "a program that is served answers in lines of its own; leave out --json");

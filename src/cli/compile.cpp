@@ -3,6 +3,7 @@
 #include <memory>
 
 #include "api/artifact.h"
+#include "api/last_word.h"
 #include "api/model.h"
 #include "cli/application.h"
 #include "cli/command.h"
@@ -36,9 +37,9 @@ Result<int> perform_on_model(const Flags& flags) {
   const api::ArtifactRequest request{flags.output, flags.name, flags.checking()};
   LATHE_TRY_STATUS(api::files_of(request));
   const Target asked = LATHE_TRY(target_of(flags.machine));
-  const auto source =
-      LATHE_TRY(api::schedule_source(schedule_request(flags.schedule, flags.machine)));
   const auto graph = LATHE_TRY(api::read_model(flags.workload.text, flags.workload.shapes));
+  const auto source = LATHE_TRY(
+      api::source_of_model(graph, schedule_request(flags.schedule, flags.machine), asked));
   const auto made =
       LATHE_TRY(with_live_line("building and checking", [&](const api::ModelProgress& progress) {
         return api::model_program(graph, source, asked, flags.checking(), progress);

@@ -27,6 +27,20 @@ std::string speedup_text(double first, double best) {
   return first > 0 && best > 0 ? fmt::format("{:.2f}", first / best) : "";
 }
 
+std::string text_of(const api::LastWord& last, const std::vector<api::TunedTask>& tasks) {
+  if (last.before == 0) return "";
+  std::string out = fmt::format("the whole, called node by node, took {}", time_text(last.before));
+  if (last.exchanges.empty())
+    return out +
+           fmt::format("; no other of {} made it faster\n", counted(last.tried, "fast program"));
+  out += fmt::format(", {} with other programs for\n", time_text(last.after));
+  for (const api::Exchange& exchange : last.exchanges)
+    for (const api::TunedTask& task : tasks)
+      if (task.workload == exchange.workload)
+        out += fmt::format("  {}: {:.1f} % less\n", task.label, 100 * exchange.gain);
+  return out;
+}
+
 std::string text_of(const api::TunedModel& tuned) {
   int trials = 0;
   std::string out = fmt::format("{:>5}  {:>9}  {:>9}  {:>6}  {:>6}  task\n", "count", "default",
@@ -44,7 +58,7 @@ std::string text_of(const api::TunedModel& tuned) {
   if (tuned.best() > 0)
     out += fmt::format("in its tasks a run takes {} now, {} by default programs\n",
                        time_text(tuned.best()), time_text(tuned.first()));
-  return out;
+  return out + text_of(tuned.last_word, tuned.tasks);
 }
 
 Json json_of(const api::TunedModel& tuned) {
@@ -53,6 +67,11 @@ Json json_of(const api::TunedModel& tuned) {
   json["interrupted"] = tuned.interrupted;
   json["default_seconds"] = tuned.first();
   json["best_seconds"] = tuned.best();
+  json["whole_seconds_before"] = tuned.last_word.before;
+  json["whole_seconds"] = tuned.last_word.after;
+  json["exchanges"] = Json::array();
+  for (const api::Exchange& exchange : tuned.last_word.exchanges)
+    json["exchanges"].push_back({{"workload", exchange.workload}, {"gain", exchange.gain}});
   json["tasks"] = Json::array();
   for (const api::TunedTask& task : tuned.tasks) {
     Json one = {{"task", task.label},     {"workload", task.workload}, {"count", task.weight},

@@ -58,7 +58,9 @@ TEST_F(Models, WrongWordsAndFilesAreAnswered) {
   refused({"tune", path.c_str(), "--shape", "batch=1", "--trials", "0"}, kWrongUsage,
           "nothing is measured of a model with 0 trials");
   refused({"tune", path.c_str()}, kWrongUsage, "--shape batch=1");
-  refused({"bench", path.c_str()}, kFailed, "which `lathe show`, `tune` and `compile` read");
+  refused({"bench", path.c_str(), "--shape", "batch=1", "--serve"}, kWrongUsage,
+          "this is for one workload");
+  refused({"race", path.c_str()}, kFailed, "which `lathe show`, `tune`, `bench` and `compile`");
   const std::string unknown = model("Frobnicate");
   const Outcome listed = lathe({"show", unknown.c_str(), "--shape", "batch=1"});
   EXPECT_EQ(listed.code, kFailed);

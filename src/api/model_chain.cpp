@@ -1,0 +1,190 @@
+#include "api/model_chain.h"
+
+#include <algorithm>
+#include <chrono>
+#include <cstdlib>
+#include <cstring>
+
+#include "api/targets.h"
+#include "base/rng.h"
+#include "base/statistics.h"
+#include "compiler/backends/backends.h"
+#include "compiler/driver/driver.h"
+#include "compiler/sequence/arena.h"
+#include "runtime/module/scratch.h"
+
+namespace lathe::api {
+namespace {
+
+using graph::place;
+
+std::shared_ptr<std::byte> chain_area(std::int64_t bytes) {
+  auto* const memory = static_cast<std::byte*>(
+      module::allocate_scratch(std::max<std::int64_t>(bytes, sequence::kAlignment)));
+  if (memory == nullptr) throw std::bad_alloc();
+  std::memset(memory, 0, static_cast<std::size_t>(bytes));
+  return {memory, [](std::byte* held) { std::free(held); }};
+}
+
+double chain_clock() {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
+}
+
+}  // namespace
+
+ModelChain::ModelChain(const graph::Graph& graph, Target target)
+    : graph_(graph),
+      target_(std::move(target)),
+      tasks_(graph::tasks_of(graph)),
+      place_of_(graph.nodes.size()),
+      programs_(tasks_.size()),
+      pool_({.threads = target_.threads()}),
+      storage_(graph.values.size(), nullptr) {
+  for (std::size_t t = 0; t < tasks_.size(); ++t)
+    for (std::size_t w = 0; w < tasks_[t].nodes.size(); ++w)
+      place_of_[place(tasks_[t].nodes[w])] = {t, w};
+  place_values();
+  for (const graph::Node& node : graph_.nodes) pointers_.push_back(pointers_of(node));
+}
+
+Result<std::unique_ptr<ModelChain>> ModelChain::make(const graph::Graph& graph,
+                                                     const Target& target) {
+  LATHE_TRY_STATUS(check_runs_here(target));
+  return std::unique_ptr<ModelChain>(new ModelChain(graph, target));
+}
+
+// What nodes make shares an arena, as it does in the library; the rest has memory of its own.
+void ModelChain::place_values() {
+  std::vector<sequence::Lifetime> lifetimes;
+  std::vector<int> values;
+  std::vector<int> of_value(graph_.values.size(), -1);
+  for (int n = 0; n < static_cast<int>(graph_.nodes.size()); ++n) {
+    for (const int id : graph_.nodes[place(n)].outputs) {
+      of_value[place(id)] = static_cast<int>(lifetimes.size());
+      values.push_back(id);
+      lifetimes.push_back({graph_.value(id).bytes(), n, n});
+    }
+    for (const int id : graph_.nodes[place(n)].inputs)
+      if (const int l = of_value[place(graph_.storage_of(id))]; l >= 0)
+        lifetimes[place(l)].last = n;
+  }
+  for (const int id : graph_.outputs)
+    if (const int l = of_value[place(graph_.storage_of(id))]; l >= 0)
+      lifetimes[place(l)].last = static_cast<int>(graph_.nodes.size());
+  const sequence::Arena arena = sequence::arena_for(lifetimes);
+  areas_.push_back(chain_area(arena.bytes));
+  for (std::size_t l = 0; l < values.size(); ++l)
+    storage_[place(values[l])] = areas_[0].get() + arena.offsets[l];
+  for (std::size_t v = 0; v < graph_.values.size(); ++v) {
+    const graph::Value& value = graph_.values[v];
+    if (storage_[v] != nullptr || value.view_of) continue;
+    areas_.push_back(chain_area(value.bytes()));
+    storage_[v] = areas_.back().get();
+    if (value.constant)
+      std::memcpy(storage_[v], value.constant->bytes.data(), value.constant->bytes.size());
+  }
+}
+
+std::vector<void*> ModelChain::pointers_of(const graph::Node& node) const {
+  std::vector<void*> out;
+  for (const auto* ids : {&node.inputs, &node.outputs})
+    for (const int id : *ids) out.push_back(storage_[place(graph_.storage_of(id))]);
+  return out;
+}
+
+void ModelChain::grow(std::shared_ptr<std::byte>& area, std::int64_t& size, std::int64_t wanted) {
+  if (area && wanted <= size) return;
+  area = chain_area(wanted);
+  size = wanted;
+}
+
+Result<ModelChain::Programs> ModelChain::build(std::size_t task, const schedule::Trace& trace,
+                                               Checking checking) {
+  const te::Workload& workload = graph_.nodes[place(tasks_[task].nodes[0])].expression;
+  auto built = LATHE_TRY(driver::build(te::canonical(workload), trace, target_, backends()));
+  LATHE_TRY(check_library(workload, trace, target_, built.code.library, checking));
+  Programs made;
+  made.module = LATHE_TRY(module::load_module(built.code.library));
+  const lathe_module& table = made.module->table();
+  grow(workspace_, workspace_bytes_, table.workspace_bytes);
+  grow(workers_, worker_bytes_, table.worker_bytes * target_.threads());
+  for (const int n : tasks_[task].nodes) {
+    made.constants.push_back(chain_area(table.constant_bytes));
+    if (table.prepare != nullptr)
+      table.prepare(pool_.runtime(), pointers_[place(n)].data(), made.constants.back().get(),
+                    workspace_.get(), workers_.get());
+  }
+  return made;
+}
+
+ModelChain::Programs ModelChain::set(std::size_t task, Programs programs) {
+  return std::exchange(programs_[task], std::move(programs));
+}
+
+void ModelChain::fill_random(std::uint64_t seed) {
+  Rng rng(seed);
+  for (const int id : graph_.inputs) {
+    const graph::Value& value = graph_.value(id);
+    auto* const memory = static_cast<std::byte*>(storage_[place(id)]);
+    for (std::int64_t e = 0; e < value.elements(); ++e)
+      store_element(
+          value.dtype, memory + e * size_of(value.dtype),
+          is_float(value.dtype) ? 2 * rng.uniform() - 1 : static_cast<double>(rng.below(2)));
+  }
+}
+
+void ModelChain::run_node(std::size_t node) {
+  const Place& at = place_of_[node];
+  const Programs& programs = programs_[at.task];
+  programs.module->table().run(pool_.runtime(), pointers_[node].data(),
+                               programs.constants[at.within].get(), workspace_.get(),
+                               workers_.get());
+}
+
+void ModelChain::call() {
+  for (std::size_t n = 0; n < graph_.nodes.size(); ++n) run_node(n);
+}
+
+double ModelChain::time(double seconds) {
+  constexpr std::size_t kFewest = 3;
+  const double began = chain_clock();
+  std::vector<double> calls;
+  for (double now = began; now - began < seconds || calls.size() < kFewest;) {
+    call();
+    const double after = chain_clock();
+    calls.push_back(after - now);
+    now = after;
+  }
+  return quantile(std::move(calls), 0.25);
+}
+
+std::vector<double> ModelChain::node_times(double seconds) {
+  std::vector<std::vector<double>> all(graph_.nodes.size());
+  const double began = chain_clock();
+  do {
+    for (std::size_t n = 0; n < graph_.nodes.size(); ++n) {
+      const double start = chain_clock();
+      run_node(n);
+      all[n].push_back(chain_clock() - start);
+    }
+  } while (chain_clock() - began < seconds);
+  std::vector<double> medians;
+  for (auto& times : all) medians.push_back(quantile(std::move(times), 0.5));
+  return medians;
+}
+
+Status fill(ModelChain& chain, const graph::Graph& graph, const ScheduleSource& source,
+            const Target& target, Checking checking) {
+  const auto otherwise = LATHE_TRY(schedule_source({.which = "default", .database = {}}));
+  for (std::size_t t = 0; t < chain.tasks().size(); ++t) {
+    const graph::Node& node = graph.nodes[place(chain.tasks()[t].nodes[0])];
+    auto chosen = source(node.expression, target);
+    if (!chosen && chosen.error().kind == ErrorKind::kNotFound)
+      chosen = otherwise(node.expression, target);
+    if (!chosen) return std::unexpected(std::move(chosen).error());
+    chain.set(t, LATHE_TRY(chain.build(t, chosen->trace, checking)));
+  }
+  return {};
+}
+
+}  // namespace lathe::api

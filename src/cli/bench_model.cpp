@@ -1,0 +1,83 @@
+#include "cli/bench_model.h"
+
+#include "api/last_word.h"
+#include "api/model.h"
+#include "api/model_chain.h"
+#include "base/statistics.h"
+#include "cli/application.h"
+#include "cli/command.h"
+#include "cli/live_work.h"
+#include "cli/results.h"
+
+namespace lathe::cli {
+namespace {
+
+constexpr double kSeconds = 0.1;  // of each round
+constexpr int kRounds = 9;
+
+struct Times {
+  double median = 0, fastest = 0;  // seconds of the whole
+  std::vector<double> nodes;
+};
+
+Times timed(api::ModelChain& chain) {
+  chain.fill_random(1);
+  chain.call();  // it touches the memory
+  std::vector<double> rounds;
+  for (int round = 0; round < kRounds; ++round) rounds.push_back(chain.time(kSeconds));
+  Times times;
+  times.fastest = *std::ranges::min_element(rounds);
+  times.median = quantile(std::move(rounds), 0.5);
+  times.nodes = chain.node_times(kSeconds * kRounds);
+  return times;
+}
+
+std::string shown_node(const graph::Graph& graph, const graph::Node& node) {
+  const graph::Value& made = graph.value(node.outputs[0]);
+  return fmt::format("{} -> {}, {}", node.op, graph::typed(made.dtype, made.shape), node.name);
+}
+
+std::string table(const graph::Graph& graph, const Times& times) {
+  double sum = 0;
+  for (const double node : times.nodes) sum += node;
+  std::string out = fmt::format("{:>10}  {:>6}  {:>12}  node\n", "time", "share", "rate");
+  for (std::size_t n = 0; n < times.nodes.size(); ++n)
+    out += fmt::format("{:>10}  {:>4.1f} %  {:>12}  {}\n", time_text(times.nodes[n]),
+                       100 * times.nodes[n] / sum,
+                       rate_text(te::flops(graph.nodes[n].expression), times.nodes[n]),
+                       printable(shown_node(graph, graph.nodes[n])));
+  return out + fmt::format("the model: {}, at best {}; its nodes add up to {}\n",
+                           time_text(times.median), time_text(times.fastest), time_text(sum));
+}
+
+Json json_of(const graph::Graph& graph, const Times& times, const Target& target) {
+  Json json = {{"model", graph.name},
+               {"target", target.text()},
+               {"seconds", times.median},
+               {"fastest_seconds", times.fastest},
+               {"nodes", Json::array()}};
+  for (std::size_t n = 0; n < times.nodes.size(); ++n)
+    json["nodes"].push_back({{"name", graph.nodes[n].name},
+                             {"op", graph.nodes[n].op},
+                             {"workload", te::workload_key(graph.nodes[n].expression)},
+                             {"seconds", times.nodes[n]}});
+  return json;
+}
+
+}  // namespace
+
+Result<int> bench_model(const ModelBenchFlags& flags) {
+  const graph::Graph graph = LATHE_TRY(api::read_model(flags.path, flags.shapes));
+  const auto source = LATHE_TRY(api::source_of_model(graph, flags.schedule, flags.target));
+  const auto chain = LATHE_TRY(api::ModelChain::make(graph, flags.target));
+  const auto times =
+      LATHE_TRY(with_live_line("building, checking and timing", [&](const auto&) -> Result<Times> {
+        LATHE_TRY_STATUS(api::fill(*chain, graph, source, flags.target, flags.checking));
+        return timed(*chain);
+      }));
+  if (flags.json) fmt::print("{}\n", dump(json_of(graph, times, flags.target)));
+  else fmt::print("{}", table(graph, times));
+  return kDone;
+}
+
+}  // namespace lathe::cli

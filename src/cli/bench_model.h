@@ -1,0 +1,21 @@
+// lathe bench model.onnx: the time of a model, and of each of its nodes within.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "api/schedules.h"
+
+namespace lathe::cli {
+
+struct ModelBenchFlags {
+  std::string path;
+  std::vector<std::string> shapes;
+  api::ScheduleRequest schedule;
+  Target target;
+  api::Checking checking = api::Checking::kOnce;
+  bool json = false;
+};
+Result<int> bench_model(const ModelBenchFlags& flags);
+
+}  // namespace lathe::cli
