@@ -87,6 +87,16 @@ Result<std::unique_ptr<LoadedProgram>> LoadedProgram::make(const te::Workload& w
                         std::move(built.program.outputs), target.threads(), threads));
 }
 
+Result<std::unique_ptr<LoadedProgram>> LoadedProgram::make(const flat::Program& program,
+                                                           const Target& target) {
+  LATHE_TRY_STATUS(check_runs_here(target));
+  const auto code = LATHE_TRY(driver::compile(program, target, backends()));
+  auto module = LATHE_TRY(module::load_module(code.library));
+  LATHE_TRY_STATUS(check_scratch(module->table().worker_bytes, target.threads()));
+  return std::unique_ptr<LoadedProgram>(new LoadedProgram(
+      std::move(module), program.inputs, program.outputs, target.threads(), Threads::kPool));
+}
+
 void LoadedProgram::prepare() {
   const auto entry = module_->table().prepare;
   if (entry != nullptr)

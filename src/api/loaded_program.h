@@ -9,6 +9,7 @@
 #include "base/cache_mode.h"
 #include "base/result.h"
 #include "base/target.h"
+#include "compiler/ir/flat/flat.h"
 #include "compiler/schedule/step.h"
 #include "compiler/te/workload.h"
 #include "runtime/module/caches.h"
@@ -32,6 +33,9 @@ class LoadedProgram {
                                                      const schedule::Trace& trace,
                                                      const Target& target, Checking checking,
                                                      Threads threads = Threads::kPool);
+  // Of code that is not checked.
+  static Result<std::unique_ptr<LoadedProgram>> make(const flat::Program& program,
+                                                     const Target& target);
 
   // Takes row-major tensors in declared order. Only set_constants() reads constant inputs.
   void set_constants(std::span<const void* const> inputs);

@@ -127,9 +127,9 @@ void ModelChain::fill_random(std::uint64_t seed) {
     const graph::Value& value = graph_.value(id);
     auto* const memory = static_cast<std::byte*>(storage_[place(id)]);
     for (std::int64_t e = 0; e < value.elements(); ++e)
-      store_element(
-          value.dtype, memory + e * size_of(value.dtype),
-          is_float(value.dtype) ? 2 * rng.uniform() - 1 : static_cast<double>(rng.below(2)));
+      store_element(value.dtype, memory + e * size_of(value.dtype),
+                    is_float(value.dtype) ? static_cast<double>(rng.between(-128, 128)) / 128
+                                          : static_cast<double>(rng.below(2)));
   }
 }
 

@@ -32,10 +32,15 @@ class ModelChain {
   // Returns what the task's nodes ran before.
   Programs set(std::size_t task, Programs programs);
 
-  // Fills the model's inputs with random numbers.
+  // Fills the model's inputs with random numbers between -1 and 1 that every type of numbers has.
   void fill_random(std::uint64_t seed);
+  // The elements of a value that is an input or a constant, or that the last node made.
+  std::byte* elements(int value) const {
+    return static_cast<std::byte*>(storage_[graph::place(graph_.storage_of(value))]);
+  }
   // Every task must have programs.
   void call();
+  void run_node(std::size_t node);
   // Seconds of a call: the lower quartile of calls for so long, three at least.
   double time(double seconds);
   // Seconds of each node within calls of the whole, medians.
@@ -44,7 +49,6 @@ class ModelChain {
  private:
   ModelChain(const graph::Graph& graph, Target target);
   void place_values();
-  void run_node(std::size_t node);
   std::vector<void*> pointers_of(const graph::Node& node) const;
   void grow(std::shared_ptr<std::byte>& area, std::int64_t& size, std::int64_t wanted);
 

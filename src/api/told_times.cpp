@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include "base/target.h"
 #include "base/time_text.h"
 
 namespace lathe::api {

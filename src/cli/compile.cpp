@@ -1,14 +1,18 @@
 // lathe compile: a workload or a model as a shared library with a C header and an example that
 // calls it.
 #include <memory>
+#include <optional>
 
 #include "api/artifact.h"
 #include "api/last_word.h"
 #include "api/model.h"
+#include "api/model_check.h"
+#include "api/targets.h"
 #include "cli/application.h"
 #include "cli/command.h"
 #include "cli/flags.h"
 #include "cli/live_work.h"
+#include "cli/results.h"
 #include "cli/show_model.h"
 
 namespace lathe::cli {
@@ -32,6 +36,19 @@ std::string megabytes(std::int64_t bytes) {
   return fmt::format("{:.1f} MB", static_cast<double>(bytes) / 1e6);
 }
 
+std::string text_of(const api::ModelCheck& checked) {
+  std::string text = fmt::format(
+      "the whole agrees with f64 up to {:.1e} of the largest element of {} ({:.0e} is allowed); {} "
+      "elements of its nodes' references are the evaluator's",
+      checked.error, printable(checked.output), api::kModelError, checked.elements);
+  if (checked.error > api::kModelError)
+    text = fmt::format(
+        "the whole differs from f64 by {:.1e} of the largest element of {}: conditions or steps in "
+        "the model, which roundings turn, may be why; each node was checked alone",
+        checked.error, printable(checked.output));
+  return text;
+}
+
 Result<int> perform_on_model(const Flags& flags) {
   LATHE_TRY_STATUS(check_flags_of_model(flags.workload));
   const api::ArtifactRequest request{flags.output, flags.name, flags.checking()};
@@ -44,6 +61,10 @@ Result<int> perform_on_model(const Flags& flags) {
       LATHE_TRY(with_live_line("building and checking", [&](const api::ModelProgress& progress) {
         return api::model_program(graph, source, asked, flags.checking(), progress);
       }));
+  std::optional<api::ModelCheck> checked;
+  if (!flags.no_check && api::check_runs_here(made.target))
+    checked = LATHE_TRY(with_live_line("comparing the whole with its reference",
+                                       [&](const auto&) { return api::check_model(graph, made); }));
   const auto files = LATHE_TRY(with_live_line(
       "writing", [&](const auto&) { return api::write_model(graph, made, request); }));
   for (const std::string& input : made.left_out)
@@ -54,6 +75,7 @@ Result<int> perform_on_model(const Flags& flags) {
                   "{} of packed constants",
                   made.nodes, made.programs, made.recorded, megabytes(made.unshared_bytes),
                   megabytes(made.arena_bytes), megabytes(made.constant_bytes)));
+  if (checked) complain(text_of(*checked));
   print_files(files);
   return kDone;
 }

@@ -33,8 +33,9 @@ constexpr double kUnbounded = std::numeric_limits<double>::infinity();
 // computes its bound.
 class ReferenceWriter {
  public:
-  explicit ReferenceWriter(te::Workload workload)
+  ReferenceWriter(te::Workload workload, bool with_bounds)
       : workload_(std::move(workload)),
+        with_bounds_(with_bounds),
         by_tensor_(workload_.tensors.size(), -1),
         bounds_(by_tensor_) {
     result_.name = "reference";
@@ -47,7 +48,8 @@ class ReferenceWriter {
 
   ReferenceWorkload write() {
     for (const te::Recurrence& recurrence : te::recurrences_of(workload_))
-      for (const int s : recurrence.stages) foresee(workload_.stages[static_cast<std::size_t>(s)]);
+      for (const int s : with_bounds_ ? recurrence.stages : std::vector<int>())
+        foresee(workload_.stages[static_cast<std::size_t>(s)]);
     for (const te::Stage& stage : workload_.stages) add(stage);
     te::gather_recurrences(result_);
     ReferenceWorkload out{std::move(result_), {}, bounds_.jumps()};
@@ -140,6 +142,7 @@ class ReferenceWriter {
     value.accumulator = widened(stage.accumulator);
     value.body = bounds_.value(stage.body);
     result_.stages.push_back(std::move(value));
+    if (!with_bounds_) return;
     const bool foreseen = foreseen_.contains(stage.tensor);
     Expr bound = bound_of(stage);
     if (!bound && foreseen) bound = number(0);
@@ -240,6 +243,7 @@ class ReferenceWriter {
   }
 
   te::Workload workload_;
+  const bool with_bounds_;
   std::vector<int> by_tensor_;
   Bounds bounds_;
   te::Workload result_;
@@ -320,9 +324,13 @@ void keep_needed(te::Workload& workload) {
 }  // namespace
 
 ReferenceWorkload reference_workload(const te::Workload& workload) {
-  ReferenceWorkload out = ReferenceWriter(shallow(workload)).write();
+  ReferenceWorkload out = ReferenceWriter(shallow(workload), true).write();
   keep_needed(out.workload);
   return out;
+}
+
+te::Workload reference_values(const te::Workload& workload) {
+  return ReferenceWriter(workload, false).write().workload;
 }
 
 Reference with_room_for_algorithms(const te::Workload& workload, Reference reference) {

@@ -29,6 +29,8 @@ struct ReferenceWorkload {
   bool jumps = false;
 };
 ReferenceWorkload reference_workload(const te::Workload& workload);
+// The same without bounds: tensors and stages are those of the workload.
+te::Workload reference_values(const te::Workload& workload);
 
 struct Reference {
   // One entry for each output, row-major. An infinite bound: nothing is known.

@@ -1,0 +1,29 @@
+// A model's program beside its reference: the same nodes in f64, one by one, of which some elements
+// are beside the evaluator's.
+#pragma once
+
+#include <string>
+
+#include "api/model.h"
+#include "base/result.h"
+#include "graph/ir/graph.h"
+
+namespace lathe::api {
+
+struct ModelCheck {
+  // The largest difference of an output's element from the reference, over the output's largest
+  // element; of integers, the share of elements that differ.
+  double error = 0;
+  std::string output;         // that has it
+  std::int64_t elements = 0;  // of the reference that agree with the evaluator
+  // Conditions or steps in the model, which rounding may turn: then a large error is no proof.
+  bool jumps = false;
+};
+
+inline constexpr double kModelError = 1e-4;  // that passes
+
+// Runs both once, on random inputs. Fails with kWrongAnswer, with the output and the place, or the
+// node whose reference differs from the evaluator.
+Result<ModelCheck> check_model(const graph::Graph& graph, const ModelProgram& made);
+
+}  // namespace lathe::api
