@@ -6,6 +6,7 @@
 #include <set>
 
 #include "api/model_chain.h"
+#include "api/targets.h"
 #include "base/hash.h"
 #include "base/statistics.h"
 #include "tuner/measure/device.h"
@@ -84,6 +85,7 @@ class LastWordMaker {
     query.target = request_.target.text();
     query.cache_mode = request_.cache_mode;
     query.cpu = measure::machine_for(request_.target).cpu();
+    query.codegen_version = LATHE_TRY(codegen_version(request_.target));
     std::set<std::string> programs;
     return store_.each_by_standing(query, [&](const store::Record& record) {
       auto& all = contenders_[task];

@@ -3,106 +3,20 @@
 
 #include <gtest/gtest.h>
 
-#include "base/rng.h"
-#include "compiler/te/parse.h"
 #include "graph/ir/print.h"
 #include "graph/passes/passes.h"
 #include "support/graph_run.h"
+#include "support/graph_writer.h"
 
 namespace lathe::graph {
 namespace {
 
-// Writes graphs of expressions; values are named by their numbers.
-class Writer {
- public:
-  Writer() { graph_.name = "test"; }
-
-  int value(Shape shape, std::optional<int> view_of = {}) {
-    graph_.values.push_back(
-        {fmt::format("v{}", graph_.values.size()), Dtype::kF32, std::move(shape), {}, view_of});
-    return static_cast<int>(graph_.values.size()) - 1;
-  }
-  int input(Shape shape) {
-    graph_.inputs.push_back(value(std::move(shape)));
-    return graph_.inputs.back();
-  }
-  int constant(Shape shape, Rng& rng) {
-    const int id = value(std::move(shape));
-    std::vector<double> elements;
-    for (std::int64_t e = 0; e < graph_.value(id).elements(); ++e)
-      elements.push_back(static_cast<double>(rng.between(-8, 8)) * 0.25);
-    graph_.values[place(id)].constant = Data::of(Dtype::kF32, elements);
-    return id;
-  }
-  int node(const std::string& op, const std::string& text, std::vector<int> inputs, Shape shape) {
-    auto expression = te::parse_workload(text);
-    if (!expression) throw std::runtime_error(text + "\n" + expression.error().text());
-    const int made = value(std::move(shape));
-    graph_.nodes.push_back({std::move(*expression), std::move(inputs), {made}, op, op});
-    return made;
-  }
-  const Shape& shape(int id) const { return graph_.value(id).shape; }
-  Graph finish(std::vector<int> outputs) {
-    graph_.outputs = std::move(outputs);
-    drop_unused(graph_);
-    return std::move(graph_);
-  }
-
- private:
-  Graph graph_;
-};
-
-std::string list_of(const Shape& shape) {
-  std::string text;
-  for (const std::int64_t size : shape) text += fmt::format("{}{}", text.empty() ? "" : ",", size);
-  return text;
-}
-
-std::string indices(std::size_t rank) {
-  std::string text;
-  for (std::size_t d = 0; d < rank; ++d) text += fmt::format("{}i{}", d == 0 ? "" : ",", d);
-  return text;
-}
-
-int unary(Writer& w, int x, const std::string& body) {
-  const std::string at = indices(w.shape(x).size());
-  return w.node(body.substr(0, 3),
-                fmt::format("X: f32[{0}]; Y[{1}] = {2}", list_of(w.shape(x)), at,
-                            fmt::format(fmt::runtime(body), "X[" + at + "]")),
-                {x}, w.shape(x));
-}
-
-int binary(Writer& w, int a, int b) {
-  const std::string at = indices(w.shape(a).size()), shape = list_of(w.shape(a));
-  return w.node("Add", fmt::format("A: f32[{0}]; B: f32[{0}]; Y[{1}] = A[{1}] + B[{1}]", shape, at),
-                {a, b}, w.shape(a));
-}
-
-// By the last axis, which `by` has alone.
-int scaled(Writer& w, int a, int by) {
-  const std::size_t rank = w.shape(a).size();
-  const std::string at = indices(rank);
-  return w.node("Mul",
-                fmt::format("A: f32[{}]; B: f32[{}]; Y[{}] = A[{}] * B[i{}]", list_of(w.shape(a)),
-                            w.shape(a).back(), at, at, rank - 1),
-                {a, by}, w.shape(a));
-}
-
-int product(Writer& w, int a, int b) {
-  const Shape made = {w.shape(a)[0], w.shape(b)[1]};
-  return w.node("MatMul",
-                fmt::format("A: f32[{}]; const B: f32[{}]; Y[i,j] = sum(k) A[i,k] * B[k,j]",
-                            list_of(w.shape(a)), list_of(w.shape(b))),
-                {a, b}, made);
-}
-
-int turned(Writer& w, int x) {
-  const Shape made = {w.shape(x)[1], w.shape(x)[0]};
-  return w.node(
-      "Transpose",
-      fmt::format("X: f32[{}]; Y[i:{},j:{}] = X[j,i]", list_of(w.shape(x)), made[0], made[1]), {x},
-      made);
-}
+using test::binary;
+using test::GraphWriter;
+using test::product;
+using test::scaled;
+using test::turned;
+using test::unary;
 
 class RandomGraph {
  public:
@@ -158,7 +72,7 @@ class RandomGraph {
   }
 
   Rng& rng_;
-  Writer w_;
+  test::GraphWriter w_;
   std::vector<int> known_;
 };
 
@@ -210,7 +124,7 @@ std::vector<std::string> ops_of(Graph graph) {
 
 TEST(Fuse, ResidualsJoinTheProductBeforeThem) {
   Rng rng(1);
-  Writer w;
+  GraphWriter w;
   const int x = w.input({3, 5});
   const int a = unary(w, product(w, x, w.constant({5, 5}, rng)), "max({}, 0)");
   const int b = binary(w, product(w, a, w.constant({5, 5}, rng)), a);
@@ -219,7 +133,7 @@ TEST(Fuse, ResidualsJoinTheProductBeforeThem) {
 
 TEST(Fuse, BothWaysToAProductJoin) {
   Rng rng(2);
-  Writer w;
+  GraphWriter w;
   const int p = product(w, w.input({3, 5}), w.constant({5, 7}, rng));
   const int gate = unary(w, p, "sigmoid({})");
   EXPECT_EQ(ops_of(w.finish({binary(w, p, gate)})), (std::vector<std::string>{"MatMul+sig+Add"}));
@@ -227,7 +141,7 @@ TEST(Fuse, BothWaysToAProductJoin) {
 
 TEST(Fuse, WhatIsNeededOutsideEndsAGroup) {
   Rng rng(3);
-  Writer w;
+  GraphWriter w;
   const int p = product(w, w.input({3, 5}), w.constant({5, 7}, rng));
   const int a = unary(w, p, "max({}, 0)");
   const int b = unary(w, a, "tanh({})");
@@ -236,7 +150,7 @@ TEST(Fuse, WhatIsNeededOutsideEndsAGroup) {
 
 TEST(Fuse, OtherShapesOfTheSameElementsJoin) {
   Rng rng(4);
-  Writer w;
+  GraphWriter w;
   const int p = product(w, w.input({3, 5}), w.constant({5, 4}, rng));
   const int seen = w.value({3, 2, 2}, p);
   const int flat = w.value({12}, unary(w, seen, "max({}, 0)"));
@@ -245,7 +159,7 @@ TEST(Fuse, OtherShapesOfTheSameElementsJoin) {
 }
 
 TEST(Passes, UnknownOnesAreRefused) {
-  Graph graph = Writer().finish({});
+  Graph graph = GraphWriter().finish({});
   const auto done = run_passes(graph, "fuze");
   ASSERT_FALSE(done);
   EXPECT_NE(done.error().text().find("there is no pass 'fuze'; there are import, fuse"),

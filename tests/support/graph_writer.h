@@ -1,0 +1,113 @@
+// Writes graphs of expressions for tests.
+#pragma once
+
+#include <optional>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "base/rng.h"
+#include "compiler/te/parse.h"
+#include "graph/ir/graph.h"
+
+namespace lathe::test {
+
+using graph::Graph;
+using graph::place;
+using graph::Shape;
+
+// Values are named by their numbers.
+class GraphWriter {
+ public:
+  GraphWriter() { graph_.name = "test"; }
+
+  int value(Shape shape, std::optional<int> view_of = {}) {
+    graph_.values.push_back(
+        {fmt::format("v{}", graph_.values.size()), Dtype::kF32, std::move(shape), {}, view_of});
+    return static_cast<int>(graph_.values.size()) - 1;
+  }
+  int input(Shape shape) {
+    graph_.inputs.push_back(value(std::move(shape)));
+    return graph_.inputs.back();
+  }
+  int constant(Shape shape, Rng& rng) {
+    const int id = value(std::move(shape));
+    std::vector<double> elements;
+    for (std::int64_t e = 0; e < graph_.value(id).elements(); ++e)
+      elements.push_back(static_cast<double>(rng.between(-8, 8)) * 0.25);
+    graph_.values[place(id)].constant = graph::Data::of(Dtype::kF32, elements);
+    return id;
+  }
+  int node(const std::string& op, const std::string& text, std::vector<int> inputs, Shape shape) {
+    auto expression = te::parse_workload(text);
+    if (!expression) throw std::runtime_error(text + "\n" + expression.error().text());
+    const int made = value(std::move(shape));
+    graph_.nodes.push_back({std::move(*expression), std::move(inputs), {made}, op, op});
+    return made;
+  }
+  const Shape& shape(int id) const { return graph_.value(id).shape; }
+  Graph finish(std::vector<int> outputs) {
+    graph_.outputs = std::move(outputs);
+    drop_unused(graph_);
+    return std::move(graph_);
+  }
+
+ private:
+  Graph graph_;
+};
+
+inline std::string list_of(const Shape& shape) {
+  std::string text;
+  for (const std::int64_t size : shape) text += fmt::format("{}{}", text.empty() ? "" : ",", size);
+  return text;
+}
+
+inline std::string indices(std::size_t rank) {
+  std::string text;
+  for (std::size_t d = 0; d < rank; ++d) text += fmt::format("{}i{}", d == 0 ? "" : ",", d);
+  return text;
+}
+
+inline int unary(GraphWriter& w, int x, const std::string& body) {
+  const std::string at = indices(w.shape(x).size());
+  return w.node(body.substr(0, 3),
+                fmt::format("X: f32[{0}]; Y[{1}] = {2}", list_of(w.shape(x)), at,
+                            fmt::format(fmt::runtime(body), "X[" + at + "]")),
+                {x}, w.shape(x));
+}
+
+inline int binary(GraphWriter& w, int a, int b) {
+  const std::string at = indices(w.shape(a).size()), shape = list_of(w.shape(a));
+  return w.node("Add", fmt::format("A: f32[{0}]; B: f32[{0}]; Y[{1}] = A[{1}] + B[{1}]", shape, at),
+                {a, b}, w.shape(a));
+}
+
+// By the last axis, which `by` has alone.
+inline int scaled(GraphWriter& w, int a, int by) {
+  const std::size_t rank = w.shape(a).size();
+  const std::string at = indices(rank);
+  return w.node("Mul",
+                fmt::format("A: f32[{}]; B: f32[{}]; Y[{}] = A[{}] * B[i{}]", list_of(w.shape(a)),
+                            w.shape(a).back(), at, at, rank - 1),
+                {a, by}, w.shape(a));
+}
+
+inline int product(GraphWriter& w, int a, int b) {
+  const Shape made = {w.shape(a)[0], w.shape(b)[1]};
+  return w.node("MatMul",
+                fmt::format("A: f32[{}]; const B: f32[{}]; Y[i,j] = sum(k) A[i,k] * B[k,j]",
+                            list_of(w.shape(a)), list_of(w.shape(b))),
+                {a, b}, made);
+}
+
+inline int turned(GraphWriter& w, int x) {
+  const Shape made = {w.shape(x)[1], w.shape(x)[0]};
+  return w.node(
+      "Transpose",
+      fmt::format("X: f32[{}]; Y[i:{},j:{}] = X[j,i]", list_of(w.shape(x)), made[0], made[1]), {x},
+      made);
+}
+
+}  // namespace lathe::test
