@@ -35,6 +35,27 @@ TEST(Lanes, LieAlongAnAxisOfBothOperandsWhereNoOtherIsReadInVectors) {
       has_lanes_along("A: f32[64,256]; B: f32[64,256,33]; C[i,j] = sum(k) A[k,i] * B[k,i,j]", "j"));
 }
 
+// A vector times a matrix: constant weights are laid out in panels, of which each is read from end
+// to end, where others are read row by row with lanes along the sum.
+TEST(Lanes, LieAlongTheResultWhereWeightsAreLaidOutBeforehand) {
+  const auto product = [](const char* kind, int n, int k) {
+    return default_steps(fmt::format(
+        "A: f32[1,{1}]; {2}B: f32[{0},{1}]; C[i,j] = sum(k) A[i,k] * B[j,k]", n, k, kind));
+  };
+  for (const auto& [n, k] : {std::pair(64, 4096), {67, 61}, {1500, 1500}}) {
+    EXPECT_NE(product("const ", n, k).find("cache B as B.pack"), std::string::npos);
+    EXPECT_EQ(product("const ", n, k).find("C.lanes"), std::string::npos);
+    EXPECT_NE(product("", n, k).find("C.lanes"), std::string::npos);
+  }
+  EXPECT_NE(product("const ", 7, 4096).find("C.lanes"), std::string::npos);
+  for (const char* text :
+       {"A: f32[1,61]; const B: f32[67,61]; C[i,j] = sum(k) A[i,k] * B[j,k]",
+        "A: f16[37]; const B: f16[2,65,37]; C[i,j] = sum(k) f32(A[k]) * f32(B[i,j,k])",
+        "A: i8[1,131]; const B: i8[64,131]; C[i,j] = sum(k) i32(A[i,k]) * i32(B[j,k])"})
+    for (const Target& target : {test::avx512(1), test::avx512(2), test::sse(1)})
+      check_space(parsed(text), target, Flavour::kDefault, 6, 1);
+}
+
 TEST(Lanes, OfAwkwardShapes) {
   for (const char* text :
        {"A: f32[9,19]; B: f32[9,7,19]; C[i,j] = sum(k) A[k,i] * B[k,j,i]",

@@ -30,6 +30,8 @@ bool consecutive(const te::Workload& workload, const Axes& axes, int tensor,
 // row-major tensors, programs with lanes along the channels take 1 ms, others 4.
 constexpr double kStoresSeldom = 64;
 constexpr std::int64_t kWorthLanes = 8;
+// So many results side by side are worth panels of weights: a narrower one would leave lanes idle.
+constexpr std::int64_t kWorthPanels = 64;
 
 }  // namespace
 
@@ -57,6 +59,25 @@ bool has_reuse(const te::Stage& stage) {
     for (const ir::Read* b : reads)
       if (lacks(a, b) && lacks(b, a)) return true;
   return false;
+}
+
+bool has_panels(const te::Workload& workload, const te::Stage& stage) {
+  const auto reads = ir::reads_of(stage.body);
+  if (stage.reduce != ir::ReduceOp::kSum || reads.size() < 2) return false;
+  const auto is_alone = [&](const ir::Read* weights, int i) {
+    return plain_dim(weights->index, i) >= 0 &&
+           std::ranges::none_of(reads, [&](const ir::Read* other) {
+             return other != weights && touches(other->index, i);
+           });
+  };
+  return std::ranges::any_of(reads, [&](const ir::Read* weights) {
+    if (!workload.tensors[weights->tensor].constant || !all_plain(weights->index)) return false;
+    for (int i = 0; i < static_cast<int>(stage.iters.size()); ++i)
+      if (stage.iters[i].kind == te::IterKind::kSpatial && stage.iters[i].extent >= kWorthPanels &&
+          is_alone(weights, i))
+        return true;
+    return false;
+  });
 }
 
 bool has_dots(const Axes& axes) {

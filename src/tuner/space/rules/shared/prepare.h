@@ -7,8 +7,8 @@
 //     alone (prepare() computes them once), that cost more to compute again than to keep, or that
 //     would make an expression too large.
 //   - Neighbouring axes through which everything goes alike become one, between row-major borders.
-//   - A reduction along rows, which no axis of the result can vectorize, gets lanes along the
-//   reduction:
+//   - A reduction along rows, which no axis of the result can vectorize, not that of constant
+//     weights which are laid out for it beforehand either, gets lanes along the reduction:
 //     partial results NAME.lanes, a few vectors of them where there are few rows (NAME.vectors).
 //     Small reductions then sum these up.
 //   - A long sum is cut into blocks, and blocks of blocks: partial results NAME.part. The rounding

@@ -57,6 +57,11 @@ bool wants_dots(const te::Workload& view, const te::Stage& stage) {
   return fewest < std::min(kWorthPacking, te::terms_of(stage) / kTermsForUse);
 }
 
+// A sum of products that a register tile is for.
+bool is_product(const te::Workload& view, const te::Stage& stage) {
+  return has_reuse(stage) || has_panels(view, stage);
+}
+
 // The longest reduction along which everything lies; -1 if there is none of a vector or more.
 int longest_row(const te::Stage& stage, std::int64_t lanes) {
   int best = -1;
@@ -71,7 +76,7 @@ int longest_row(const te::Stage& stage, std::int64_t lanes) {
 // The reduction iterator that lanes run along; -1 if they do better along an axis of the result.
 int row_axis(const te::Workload& view, const te::Stage& stage, std::int64_t lanes) {
   if (stage.reduce == ir::ReduceOp::kNone || lanes < 2) return -1;
-  if (has_reuse(stage) && !wants_dots(view, stage)) return -1;
+  if (is_product(view, stage) && !wants_dots(view, stage)) return -1;
   const int row = longest_row(stage, lanes);
   if (row < 0 || te::terms_of(stage) < static_cast<double>(kShortRow * lanes)) return -1;
   for (int i = 0; i < static_cast<int>(stage.iters.size()); ++i) {
@@ -183,8 +188,9 @@ class Splitter {
   // little many times. 0: of a product there would be too many all the same.
   static Cuts cuts_of(const te::Workload& view, const te::Stage& stage) {
     constexpr std::int64_t kLonger = 4;
-    Cuts cuts = has_reuse(stage) ? kProduct : kStream;
-    if (has_reuse(stage) && !fits(view, stage, cuts)) cuts.inner = 0;
+    const bool product = is_product(view, stage);
+    Cuts cuts = product ? kProduct : kStream;
+    if (product && !fits(view, stage, cuts)) cuts.inner = 0;
     for (; cuts.inner > 0 && !fits(view, stage, cuts); cuts.longest *= kLonger)
       cuts.inner *= kLonger;
     return cuts;
