@@ -15,17 +15,29 @@ std::string Cell::wide(const std::string& name, const std::vector<std::int64_t>&
   return narrow() ? typed(shaped(name, shape), te::accumulator_of(dtype)) + "\n" : "";
 }
 
-std::string Cell::weights(const std::string& suffix) const {
+std::string Cell::weights() const {
   std::string out;
   const auto constant = [&](const std::string& name, std::vector<std::int64_t> shape) {
     std::vector<std::int64_t> border = {gates * hidden};
     border.insert(border.end(), shape.begin() + 2, shape.end());
-    out += "const " + typed(shaped(name + suffix, shape, border), dtype) + "\n";
+    out += "const " + typed(shaped(name, shape, border), dtype) + "\n";
   };
   constant("w_ih", {gates, hidden, inputs});
   constant("w_hh", {gates, hidden, hidden});
   if (bias) constant("b_ih", {gates, hidden});
   if (bias) constant("b_hh", {gates, hidden});
+  return out;
+}
+
+std::string Cell::rows_of_weights(const std::string& suffix) const {
+  std::string out;
+  const auto constant = [&](const std::string& name, const std::vector<std::int64_t>& shape) {
+    out += "const " + typed(shaped(name + suffix, shape), dtype) + "\n";
+  };
+  constant("w_ih", {gates * hidden, inputs});
+  constant("w_hh", {gates * hidden, hidden});
+  if (bias) constant("b_ih", {gates * hidden});
+  if (bias) constant("b_hh", {gates * hidden});
   return out;
 }
 

@@ -16,9 +16,10 @@ struct Cell {
   // A tensor between inputs and outputs, declared where its type does not follow.
   std::string wide(const std::string& name, const std::vector<std::int64_t>& shape) const;
   std::vector<std::int64_t> state() const { return {batch, hidden}; }
-  // Weights and constant summands. Callers see the gates' rows one after the other. `suffix`: of
-  // their names.
-  std::string weights(const std::string& suffix = "") const;
+  // Weights and constant summands by gate. Callers see the gates' rows one after the other.
+  std::string weights() const;
+  // As callers see them. `suffix`: of their names.
+  std::string rows_of_weights(const std::string& suffix) const;
 };
 
 // `gates`: 4 of an LSTM, 3 of a GRU, 1 where there are none.

@@ -38,7 +38,7 @@ class OneWay {
       : s_(sequence), backward_(backward), suffix_(std::move(suffix)) {}
 
   std::string inputs() const {
-    std::string out = s_.cell.weights(suffix_);
+    std::string out = s_.cell.rows_of_weights(suffix_);
     if (s_.peepholes)
       out += "const " +
              typed(shaped(name("p"), {3, s_.cell.hidden}, {3 * s_.cell.hidden}), s_.cell.dtype) +
@@ -53,11 +53,11 @@ class OneWay {
   // The states of all steps are h() and c(); `declared`: of h, as an output or not.
   std::string statements(const std::string& declared) const {
     const Cell& cell = s_.cell;
-    const Shape gates = s_.of_steps({cell.batch, cell.gates, cell.hidden});
+    const std::int64_t rows = cell.gates * cell.hidden;
     std::string out = declared + typed(shaped(h(), s_.of_steps(cell.state())), cell.dtype) + "\n";
-    out += cell.wide(name("A"), gates);
-    out += fmt::format("{}[t,b,g,k] = (sum(i) x[t,b,i] * {}[g,k,i]){}\n", name("A"), name("w_ih"),
-                       cell.bias ? fmt::format(" + {}[g,k]", name("b_ih")) : "");
+    out += cell.wide(name("A"), s_.of_steps({cell.batch, rows}));
+    out += fmt::format("{}[t,b,n:{}] = (sum(i) x[t,b,i] * {}[n,i]){}\n", name("A"), rows,
+                       name("w_ih"), cell.bias ? fmt::format(" + {}[n]", name("b_ih")) : "");
     if (s_.initial && s_.length > 1) out += before_statement();
     return out + (cell.gates == 4   ? lstm_statements()
                   : cell.gates == 3 ? gru_statements()
@@ -98,17 +98,23 @@ class OneWay {
     return fmt::format("select({}, {}, {})", first(), given, earlier(c(), "k"));
   }
 
-  // Products of the state with the weights, of so many gates.
+  // Products of the state with the weights, of so many gates: of all in one, as a matrix of their
+  // rows has them.
   std::string state_products(std::int64_t gates) const {
-    return s_.cell.wide(name("B"), s_.of_steps({s_.cell.batch, gates, s_.cell.hidden})) +
-           fmt::format("{}[t:{},b:{},g:{},k] = (sum(j) {} * {}[g,k,j]){}\n", name("B"), s_.length,
-                       s_.cell.batch, gates, h_before("j"), name("w_hh"),
-                       s_.cell.bias ? fmt::format(" + {}[g,k]", name("b_hh")) : "");
+    const std::int64_t rows = gates * s_.cell.hidden;
+    return s_.cell.wide(name("B"), s_.of_steps({s_.cell.batch, rows})) +
+           fmt::format("{}[t:{},b:{},n:{}] = (sum(j) {} * {}[n,j]){}\n", name("B"), s_.length,
+                       s_.cell.batch, rows, h_before("j"), name("w_hh"),
+                       s_.cell.bias ? fmt::format(" + {}[n]", name("b_hh")) : "");
   }
+  // The row of element k of a gate among those of the weights.
+  std::string row(std::int64_t gate) const { return fmt::format("{}+k", gate * s_.cell.hidden); }
   std::string gate(int which) const {
-    return fmt::format("{0}[t,b,{2},k] + {1}[t,b,{2},k]", name("A"), name("B"),
-                       s_.rows[static_cast<std::size_t>(which)]);
+    return fmt::format("{0}[t,b,{2}] + {1}[t,b,{2}]", name("A"), name("B"),
+                       row(s_.rows[static_cast<std::size_t>(which)]));
   }
+  // An element of a state, of which the rows of gates do not tell how many there are.
+  std::string element() const { return fmt::format("t,b,k:{}", s_.cell.hidden); }
 
   // What the state c adds to a gate; `row`: of i, o, f.
   std::string peephole(int row, const std::string& state) const {
@@ -119,30 +125,31 @@ class OneWay {
   std::string lstm_statements() const {
     std::string out = state_products(4) + wide_state(c());
     const std::string before = c_before(), now = c() + "[t,b,k]";
-    out += fmt::format("{} = sigmoid({}{}) * {} + sigmoid({}{}) * tanh({})\n", now, gate(1),
-                       peephole(2, before), before, gate(0), peephole(0, before), gate(2));
-    return out + fmt::format("{}[t,b,k] = sigmoid({}{}) * tanh({})\n", h(), gate(3),
+    out += fmt::format("{}[{}] = sigmoid({}{}) * {} + sigmoid({}{}) * tanh({})\n", c(), element(),
+                       gate(1), peephole(2, before), before, gate(0), peephole(0, before), gate(2));
+    return out + fmt::format("{}[{}] = sigmoid({}{}) * tanh({})\n", h(), element(), gate(3),
                              peephole(1, now), now);
   }
 
   std::string plain_statements() const {
-    return state_products(1) + fmt::format("{}[t,b,k] = {}({})\n", h(), s_.activation, gate(0));
+    return state_products(1) +
+           fmt::format("{}[{}] = {}({})\n", h(), element(), s_.activation, gate(0));
   }
 
   std::string gru_statements() const {
     std::string out = state_products(s_.reset_first ? 2 : 3);
     for (const char* each : {"z", "n"}) out += wide_state(name(each));
-    out += fmt::format("{}[t,b,k] = sigmoid({})\n", name("z"), gate(1));
-    const std::string input = fmt::format("{}[t,b,2,k]", name("A"));
+    out += fmt::format("{}[{}] = sigmoid({})\n", name("z"), element(), gate(1));
+    const std::string input = fmt::format("{}[t,b,{}]", name("A"), row(2));
     if (s_.reset_first) {
-      out += wide_state(name("r_h")) + fmt::format("{}[t,b,k] = sigmoid({}) * {}\n", name("r_h"),
-                                                   gate(0), s_.cell.read(h_before("k")));
-      out += fmt::format("{}[t,b,k] = tanh({} + (sum(j) {}[t,b,j] * {}[2,k,j]){})\n", name("n"),
-                         input, name("r_h"), name("w_hh"),
-                         s_.cell.bias ? fmt::format(" + {}[2,k]", name("b_hh")) : "");
+      out += wide_state(name("r_h")) + fmt::format("{}[{}] = sigmoid({}) * {}\n", name("r_h"),
+                                                   element(), gate(0), s_.cell.read(h_before("k")));
+      out += fmt::format("{}[{}] = tanh({} + (sum(j) {}[t,b,j] * {}[{},j]){})\n", name("n"),
+                         element(), input, name("r_h"), name("w_hh"), row(2),
+                         s_.cell.bias ? fmt::format(" + {}[{}]", name("b_hh"), row(2)) : "");
     } else {
-      out += fmt::format("{}[t,b,k] = tanh({} + sigmoid({}) * {}[t,b,2,k])\n", name("n"), input,
-                         gate(0), name("B"));
+      out += fmt::format("{}[{}] = tanh({} + sigmoid({}) * {}[t,b,{}])\n", name("n"), element(),
+                         input, gate(0), name("B"), row(2));
     }
     return out + fmt::format("{0}[t,b,k] = (1 - {1}[t,b,k]) * {2}[t,b,k] + {1}[t,b,k] * {3}\n", h(),
                              name("z"), name("n"), s_.cell.read(h_before("k")));
