@@ -64,6 +64,7 @@ TEST(Sequences, TilesAreFoundInsideOfSteps) {
 TEST(Sequences, EveryScheduleIsRight) {
   constexpr const char* kSizes[] = {"1", "2", "3", "5", "7", "16", "17", "19"};
   constexpr const char* kBatches[] = {"1", "2", "5"};
+  constexpr const char* kTypes[] = {"f32", "f32", "f16", "bf16", "f64"};
   constexpr const char* kLengths[] = {"1", "2", "3", "7"};
   const std::uint64_t first = asked("LATHE_RANDOM_FIRST", 0);
   const std::uint64_t end = first + asked("LATHE_RANDOM_ROUNDS", 24);
@@ -76,7 +77,7 @@ TEST(Sequences, EveryScheduleIsRight) {
     ops::Arguments arguments = {{"length", any(kLengths)},   {"batch", any(kBatches)},
                                 {"input-size", any(kSizes)}, {"hidden-size", any(kSizes)},
                                 {"initial", flag()},         {"no-bias", flag()},
-                                {"direction", direction}};
+                                {"direction", direction},    {"dtype", any(kTypes)}};
     if (direction == "bidirectional") arguments["separate"] = flag();
     if (gru) arguments["reset-first"] = flag();
     const Target target = seed % 5 == 0 ? sse(1) : avx512(seed % 3 == 0 ? 2 : 1);
