@@ -173,10 +173,12 @@ class SpanBuilder {
         span_.start.back().weight = sizes().mul(factor, digit.weight);
       }
     }
+    const std::size_t inner_count = inner.size();
     const bool whole =
         inner.size() == iter.digits.size() && iter.offset == SizeId::kNone && !inner.empty();
     std::vector<Extension> parts = inner_parts(nest_, block_, iter, std::move(inner), heed_views_);
     if (whole) cut_at_domain(iter, parts);
+    else if (inner_count == iter.digits.size()) cut_at_first(iter, parts);
     for (const Extension& part : parts) add_part(part, factor);
   }
 
@@ -191,6 +193,18 @@ class SpanBuilder {
     if (parts.size() > 1 || sizes().at_least(reached, iter.extent)) parts = {{one, iter.extent}};
     else if (reached != one && !sizes().at_least(iter.extent, reached))
       parts = {{one, sizes().min(reached, iter.extent)}};
+  }
+
+  // The same where they count down from the last element of the domain.
+  void cut_at_first(const BlockIter& iter, std::vector<Extension>& parts) {
+    if (iter.offset != minus_one(sizes(), iter.extent)) return;
+    merge_parts(sizes(), parts);
+    const bool down = parts.size() == 1 && sizes().is_negative(parts[0].weight) &&
+                      is_one(sizes(), negated(sizes(), parts[0].weight));
+    if (down && !sizes().at_least(iter.extent, parts[0].extent))
+      parts[0].extent = sizes().at_least(parts[0].extent, iter.extent)
+                            ? iter.extent
+                            : sizes().min(parts[0].extent, iter.extent);
   }
 
   // Gives a part a positive weight. What a negative one reaches below goes into the offset.
@@ -337,6 +351,7 @@ std::vector<Extension> parts_of(Nest& nest, const std::vector<LoopDigit>& digits
   return parts;
 }
 
+// Where a loop counts down, its first iteration is the largest.
 SizeId reach_of(Sizes& sizes, const std::vector<Extension>& parts) {
   SizeId reach = sizes.constant(1);
   for (const Extension& p : parts)
@@ -354,7 +369,7 @@ SizeId reach_of(Nest& nest, const std::vector<LoopDigit>& digits) {
 bool stays_below(Nest& nest, const std::vector<LoopDigit>& digits, SizeId extent) {
   Sizes& sizes = nest.sizes;
   const std::vector<Extension> parts = parts_of(nest, digits);
-  if (parts.size() == 1)
+  if (parts.size() == 1 && !sizes.is_negative(parts[0].weight))
     return sizes.at_least(sizes.ceildiv(extent, parts[0].weight), parts[0].extent);
   return sizes.at_least(extent, reach_of(sizes, parts));
 }

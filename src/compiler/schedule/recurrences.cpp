@@ -16,7 +16,8 @@ using ir::BlockId;
 using ir::BufferId;
 using ir::LoopId;
 
-// How loops move an index.
+// How loops move an index: by coef * weight, where the weight of a number is a part of coef
+// (kNone).
 struct Moved {
   LoopId loop;
   std::int64_t coef;
@@ -111,11 +112,12 @@ class RecurrenceCheck {
     const std::vector<LoopId> others = nest_.loops_around(reader);
     std::erase_if(shared, [&](LoopId l) { return std::ranges::count(others, l) == 0; });
     if (shared.empty()) return !back;
+    if (back && sums_around(reader, shared)) return false;
     const ir::Block &from = block(writer), &to = block(reader);
     int axis = -1;
     for (std::size_t d = 0; d < from.index.size(); ++d) {
       const Place written = place_of(from, from.index[d]), seen = place_of(to, read.index[d]);
-      if (never_meet(written, seen)) return !back || !sums_around(reader, shared);
+      if (never_meet(written, seen)) return true;
       if (std::ranges::none_of(written.moved, [&](const Moved& m) {
             return std::ranges::count(shared, m.loop) > 0;
           }))

@@ -8,6 +8,7 @@
 namespace lathe::schedule {
 using ir::LoopDigit;
 using ir::LoopId;
+using ir::SizeId;
 
 bool same_digits(const std::vector<LoopDigit>& a, const std::vector<LoopDigit>& b) {
   return std::ranges::equal(a, b, [](const LoopDigit& x, const LoopDigit& y) {
@@ -29,7 +30,7 @@ namespace {
 bool is_fused(const ir::Block& block, LoopId loop) {
   for (const ir::BlockIter& iter : block.iters)
     for (const LoopDigit& digit : iter.digits)
-      if (digit.loop == loop && (digit.div != ir::SizeId::kNone || digit.mod != ir::SizeId::kNone))
+      if (digit.loop == loop && (digit.div != SizeId::kNone || digit.mod != SizeId::kNone))
         return true;
   return false;
 }
@@ -54,15 +55,28 @@ std::vector<LoopDigit> moving(const ir::Nest& nest, std::vector<LoopDigit> digit
 }
 
 // What each of these digits is a multiple of in the other's weights; kNone: they are none.
-ir::SizeId factor_of(ir::Sizes& sizes, const std::vector<LoopDigit>& digits,
-                     const std::vector<LoopDigit>& of) {
+SizeId factor_of(ir::Sizes& sizes, const std::vector<LoopDigit>& digits,
+                 const std::vector<LoopDigit>& of) {
   if (digits.empty() || digits.size() != of.size() ||
       !sizes.divides(of[0].weight, digits[0].weight))
-    return ir::SizeId::kNone;
-  const ir::SizeId factor = sizes.ceildiv(digits[0].weight, of[0].weight);
+    return SizeId::kNone;
+  const SizeId factor = sizes.ceildiv(digits[0].weight, of[0].weight);
   std::vector<LoopDigit> scaled = of;
   for (LoopDigit& digit : scaled) digit.weight = sizes.mul(digit.weight, factor);
-  return same_digits(digits, scaled) ? factor : ir::SizeId::kNone;
+  return same_digits(digits, scaled) ? factor : SizeId::kNone;
+}
+
+bool counts_down(const ir::Nest& nest, const std::vector<LoopDigit>& digits) {
+  return std::ranges::any_of(moving(nest, digits), [&](const LoopDigit& digit) {
+    return nest.sizes.is_negative(digit.weight);
+  });
+}
+
+// Of a bound on loops that count down along the dimension, which begins where they end.
+void count_from_the_end(ir::Sizes& sizes, const analysis::Span& span, RegionGuard& guard) {
+  const SizeId last = sizes.add(span.extent, sizes.constant(-1));
+  const SizeId first = sizes.mul(sizes.mul(guard.weight, sizes.constant(-1)), last);
+  guard.offset = guard.offset == SizeId::kNone ? first : sizes.add(guard.offset, first);
 }
 
 }  // namespace
@@ -89,8 +103,10 @@ StepResult<Region> region_computed(ir::Nest& nest, ir::BlockId writer, LoopId lo
     RegionGuard guard{-1, iter.extent, std::move(outer), iter.offset};
     for (std::size_t d = 0; d < inner_of.size(); ++d)
       if (const auto factor = factor_of(nest.sizes, moving(nest, inner), moving(nest, inner_of[d]));
-          factor != ir::SizeId::kNone)
+          factor != SizeId::kNone)
         guard.dim = static_cast<int>(d), guard.weight = factor;
+    if (guard.dim >= 0 && counts_down(nest, inner_of[static_cast<std::size_t>(guard.dim)]))
+      count_from_the_end(nest.sizes, region.box[static_cast<std::size_t>(guard.dim)], guard);
     if (!moving(nest, inner).empty() && guard.dim < 0) return refuse(Refusal::kBadLayout, name);
     region.guards.push_back(std::move(guard));
   }
@@ -109,13 +125,13 @@ std::vector<RegionGuard> idle_limits(ir::Nest& nest, ir::BlockId block, LoopId l
 }
 
 ir::BlockIter region_iter(ir::Nest& nest, std::string name, const analysis::Span& span,
-                          std::int64_t low, ir::SizeId domain, std::vector<LoopDigit> inner) {
+                          std::int64_t low, SizeId domain, std::vector<LoopDigit> inner) {
   ir::BlockIter iter;
   iter.name = std::move(name);
   iter.extent = domain;
   iter.digits = span.start;
   iter.digits.insert(iter.digits.end(), inner.begin(), inner.end());
-  const ir::SizeId offset = nest.sizes.add(span.offset, nest.sizes.constant(-low));
+  const SizeId offset = nest.sizes.add(span.offset, nest.sizes.constant(-low));
   if (offset != nest.sizes.constant(0)) iter.offset = offset;
   return iter;
 }
@@ -131,7 +147,7 @@ void add_guards(ir::Nest& nest, ir::Block& block, const Region& region,
     if (g.sums) guard.kind = ir::IterKind::kReduce;
     if (g.dim >= 0)
       for (LoopDigit digit : inner[static_cast<std::size_t>(g.dim)]) {
-        if (g.weight != ir::SizeId::kNone) digit.weight = nest.sizes.mul(digit.weight, g.weight);
+        if (g.weight != SizeId::kNone) digit.weight = nest.sizes.mul(digit.weight, g.weight);
         guard.digits.push_back(digit);
       }
     guard.guard = true;

@@ -29,10 +29,10 @@ std::int64_t edge_accesses(std::uint64_t seed) {
 }
 
 // True if it was lowered.
-bool check(std::uint64_t seed, bool open_sizes) {
+bool check(std::uint64_t seed, bool open_sizes, double recurrences) {
   Rng rng(seed);
-  const te::Workload workload =
-      random_workload(rng, {.dtypes = seed % 5 == 0, .max_iterations = 4'000, .recurrences = 0.15});
+  const te::Workload workload = random_workload(
+      rng, {.dtypes = seed % 5 == 0, .max_iterations = 4'000, .recurrences = recurrences});
   const RandomSchedule s = random_schedule(workload, rng, {.open_sizes = open_sizes});
   const ir::SizedNest sized(s.nest, s.knobs);
   const Target target = seed % 2 == 0 ? testing::old_x86() : testing::new_x86();
@@ -58,16 +58,17 @@ bool check(std::uint64_t seed, bool open_sizes) {
   return true;
 }
 
-void check_all(std::uint64_t first, bool open_sizes) {
+void check_all(std::uint64_t first, bool open_sizes, double recurrences = 0.15) {
   std::uint64_t lowered = 0;
   for (std::uint64_t seed = first; seed < first + rounds() && !::testing::Test::HasFailure();
        ++seed)
-    lowered += check(seed, open_sizes);
+    lowered += check(seed, open_sizes, recurrences);
   EXPECT_GE(lowered * 2, rounds()) << "most schedules should lower";
 }
 
 TEST(LoweredSchedules, WithKnownSizes) { check_all(0, false); }
 TEST(LoweredSchedules, WithOpenSizes) { check_all(1'000'000, true); }
+TEST(LoweredSchedules, OfRecurrences) { check_all(2'000'000, false, 1); }
 
 }  // namespace
 }  // namespace lathe

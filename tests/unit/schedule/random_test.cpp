@@ -66,10 +66,10 @@ void check(const te::Workload& workload, std::uint64_t seed, Rng& rng,
   ASSERT_EQ(replayed_wrong, "") << "replayed, seed " << seed << "\n" << describe(workload, s);
 }
 
-void check(std::uint64_t seed, bool open_sizes) {
+void check(std::uint64_t seed, bool open_sizes, double recurrences = 0.15) {
   Rng rng(seed);
   const te::Workload workload =
-      random_workload(rng, {.max_iterations = 6'000, .recurrences = 0.15});
+      random_workload(rng, {.max_iterations = 6'000, .recurrences = recurrences});
   check(workload, seed, rng, {.open_sizes = open_sizes});
 }
 
@@ -107,6 +107,12 @@ TEST(RandomTrace, KnownSizesKeepTheResult) {
 TEST(RandomTrace, OpenSizesKeepTheResult) {
   for (std::uint64_t seed = 0; seed < rounds() && !HasFatalFailure(); ++seed)
     check(1'000'000 + seed, true);
+}
+
+// Whose steps go on from the first or from the last, and have loops of their own inside.
+TEST(RandomTrace, OfRecurrencesKeepsTheResult) {
+  for (std::uint64_t seed = 0; seed < rounds() && !HasFatalFailure(); ++seed)
+    check(3'000'000 + seed, seed % 2 == 0, 1);
 }
 
 TEST(RandomTrace, OfRescaledReductionsKeepsTheResult) {

@@ -45,7 +45,9 @@ void Planner::plan_storage(BufferId id) {
       const Iter& iter = plan->iters[i];
       start.offset += coef * iter.offset;
       Range inner{};
-      bool outer = iter.offset != 0;
+      const bool down =
+          std::ranges::any_of(iter.digits, [](const LoopDigit& digit) { return digit.weight < 0; });
+      bool outer = iter.offset != 0 && !down;
       for (const LoopDigit& digit : iter.digits) {
         const Range r = plan_.free_range(digit);
         if (plan_.inside(digit.loop, buffer.at)) {
@@ -56,7 +58,10 @@ void Planner::plan_storage(BufferId id) {
           outer = true;
         }
       }
-      if (!outer) inner.max = std::min(inner.max, iter.extent - 1);
+      if (!outer) {
+        inner.min = std::max(inner.min, -iter.offset);
+        inner.max = std::max(inner.min, std::min(inner.max, iter.extent - 1 - iter.offset));
+      }
       start.offset += coef * (coef > 0 ? inner.min : inner.max);
       span += std::abs(coef) *
               std::min(inner.max - inner.min, outer ? inner.max - inner.min : iter.extent - 1);

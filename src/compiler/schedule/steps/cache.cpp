@@ -250,6 +250,10 @@ class Cacher {
         if ((!iter.guard && !indexes(reader, static_cast<int>(i))) || !overshoots(iter)) continue;
         auto [outer, inner] = parted(nest_, iter, loop_);
         if (outer.empty() && iter.offset == SizeId::kNone) continue;
+        if (std::ranges::any_of(inner, [&](const LoopDigit& digit) {
+              return nest_.sizes.is_negative(digit.weight);
+            }))
+          return refuse(Refusal::kBreaksDependence, step_.buffer);
         RegionGuard guard{-1, iter.extent, std::move(outer), iter.offset};
         if (!inner.empty()) guard.dim = dim_driven_by(reader, inner);
         if (readers.size() > 1 || (!inner.empty() && guard.dim < 0))
