@@ -226,6 +226,40 @@ Made gelu(Site& site) {
   return mapped("Gelu", kind == "tanh" ? "gelu-tanh" : "gelu").make(site);
 }
 
+// The inverse functions of sine, cosine and tangent: `factor` times the angle whose tangent is
+// `tangent`, in terms of x. It is brought below 1, and then halved twice, which leaves 0.2 of a
+// tangent at most, where a few terms of the series do.
+Made inverse(Site& site, const char* tangent, double factor) {
+  const Dtype own = site.dtype(0), dtype = own == Dtype::kF64 ? own : Dtype::kF32;
+  if (!is_float(own)) return site.unsupported("its input is {}", name_of(own));
+  std::string at, series;
+  const Shape& shape = site.shape(0);
+  for (std::size_t d = 0; d < at_least_1d(shape).size(); ++d)
+    at += fmt::format("{}i{}", d == 0 ? "" : ",", d);
+  for (int n = dtype == Dtype::kF64 ? 12 : 6; n >= 0; --n)
+    series = fmt::format("{:.17g}{}", (n % 2 == 0 ? 1.0 : -1.0) / (2 * n + 1),
+                         series.empty() ? "" : fmt::format(" + Z[{}] * ({})", at, series));
+  const auto stage = [&, sized = iterators(shape)](const char* name, const std::string& formula) {
+    std::string value;
+    for (const char c : formula) value += c == '@' ? "[" + at + "]" : std::string(1, c);
+    return fmt::format("{}[{}] = {}\n", name, sized, value);
+  };
+  const std::string type(name_of(dtype)),
+      text = declared("X", own, shape) + "\noutput " + declared("Y", own, shape) + "\n" +
+             stage("x", type + "(X@)") + stage("T", tangent) +
+             stage("U", "select(abs(T@) > 1, 1 / T@, T@)") +
+             stage("V", "U@ / (1 + sqrt(1 + U@ * U@))") +
+             stage("W", "V@ / (1 + sqrt(1 + V@ * V@))") + stage("Z", "W@ * W@") +
+             stage("A", fmt::format("4 * W@ * ({})", series)) +
+             stage("Y", fmt::format("{}({} * select(abs(T@) > 1, sign(T@) * 1.5707963267948966 - "
+                                    "A@, A@))",
+                                    name_of(own), factor));
+  return site.write(text, {site.input(0)}, shape);
+}
+Row inverse_row(const char* name, const char* tangent, double factor) {
+  return {name, 7, 1, [=](Site& site) { return inverse(site, tangent, factor); }};
+}
+
 std::vector<Row> more_functions() {
   return {
       mapped("Sin", "sin"),
@@ -241,6 +275,9 @@ std::vector<Row> more_functions() {
       unary("Atanh", "0.5 * log1p(2 * {0} / (1 - {0}))"),
       mapped("IsNaN", "isnan"),
       {"IsInf", 10, 1, is_infinite},
+      inverse_row("Atan", "x@", 1),
+      inverse_row("Asin", "x@ / (1 + sqrt((1 - x@) * (1 + x@)))", 2),
+      inverse_row("Acos", "sqrt(1 - x@) / sqrt(1 + x@)", 2),
   };
 }
 

@@ -103,15 +103,18 @@ std::vector<Cut> whole(const Shape& shape) {
   return cuts;
 }
 
+// Starts are moved to the nearest element, as ONNX says it; Python would leave nothing of those
+// that lie before the first one where the step is negative.
 Result<Cut> cut_of(const Site& site, std::int64_t size, std::int64_t start, std::int64_t end,
                    std::int64_t step) {
   if (step == 0) return site.wrong("a step is 0");
+  if (size == 0) return Cut{0, 1, 0};
   step = std::clamp<std::int64_t>(step, -(size + 1), size + 1);
   const auto place = [&](std::int64_t at, std::int64_t low, std::int64_t high) {
     return std::clamp(at < 0 ? std::max(at, -2 * size - 2) + size : at, low, high);
   };
   const std::int64_t low = step > 0 ? 0 : -1, high = step > 0 ? size : size - 1;
-  const std::int64_t from = place(start, low, high), to = place(end, low, high);
+  const std::int64_t from = place(start, 0, high), to = place(end, low, high);
   const std::int64_t reach = step > 0 ? to - from : from - to, stride = std::abs(step);
   return Cut{from, step, reach <= 0 ? 0 : (reach + stride - 1) / stride};
 }

@@ -125,9 +125,9 @@ Made conv(Site& site) {
                    given_inputs(site));
 }
 
-// With output_shape, or where the output is to be as large as the stride makes it, pads follow.
-Status set_transposed_pads(const Site& site, const std::vector<std::int64_t>& more,
-                           Window& window) {
+// With output_shape, or where the output is to be as large as the stride makes it, pads follow; or
+// elements more at the end, where it is larger than the input makes it.
+Status set_transposed_pads(const Site& site, std::vector<std::int64_t>& more, Window& window) {
   const std::string automatic = LATHE_TRY(site.text("auto_pad", "NOTSET"));
   auto wanted = LATHE_TRY(site.integers("output_shape", {}));
   if (wanted.empty() && !automatic.starts_with("SAME")) return {};
@@ -137,10 +137,10 @@ Status set_transposed_pads(const Site& site, const std::vector<std::int64_t>& mo
   for (std::size_t a = 0; a < window.rank; ++a) {
     const std::int64_t in = site.shape(0)[2 + a];
     const std::int64_t out = same ? in * window.stride[a] : wanted[a];
-    const std::int64_t all = window.stride[a] * (in - 1) + more[a] +
-                             (window.kernel[a] - 1) * window.dilation[a] + 1 - out;
-    if (all < 0) return site.unsupported("its output is larger than its input makes it");
-    const std::int64_t half = all / 2;
+    const std::int64_t left = window.stride[a] * (in - 1) + more[a] +
+                              (window.kernel[a] - 1) * window.dilation[a] + 1 - out;
+    if (left < 0) more[a] -= left;
+    const std::int64_t all = std::max<std::int64_t>(left, 0), half = all / 2;
     window.before[a] = automatic == "SAME_UPPER" ? half : all - half;
     window.after[a] = all - window.before[a];
   }
@@ -149,8 +149,7 @@ Status set_transposed_pads(const Site& site, const std::vector<std::int64_t>& mo
 
 Made conv_transpose(Site& site) {
   Window window = LATHE_TRY(window_of_weight(site));
-  const auto more =
-      LATHE_TRY(site.integers("output_padding", std::vector<std::int64_t>(window.rank, 0)));
+  auto more = LATHE_TRY(site.integers("output_padding", std::vector<std::int64_t>(window.rank, 0)));
   LATHE_TRY_STATUS(check_positive(site, "output_padding", more, window.rank, 0));
   LATHE_TRY_STATUS(set_transposed_pads(site, more, window));
   ops::Arguments arguments = LATHE_TRY(convolution(site, window));
