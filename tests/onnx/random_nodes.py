@@ -333,6 +333,9 @@ def pools(c):
     # ONNX Runtime forgets dilations where it follows auto_pad.
     padded = c.coin(0.3)
     kernel, _, dilation = window(c, rank, spatial, c.op == "MaxPool" and not padded)
+    # It takes windows that are larger than the image, too.
+    c.attributes["kernel_shape"] = kernel = [
+        min(k, (size - 1) // d + 1) for k, size, d in zip(kernel, spatial, dilation)]
     if padded:
         c.attributes["auto_pad"] = c.pick("SAME_UPPER", "SAME_LOWER", "VALID")
     elif c.coin(0.8):
