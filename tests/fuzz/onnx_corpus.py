@@ -90,6 +90,25 @@ def models():
         [node("Resize", ["x", "", "s"], ["r"], mode="linear"), node("LayerNormalization",
                                                                     ["r", "w"], ["y"])],
         [tensor("s", [4], [1.0, 1.0, 2.0, 1.5], FLOAT), tensor("w", [9], [1.0] * 9, FLOAT)], x, y)
+    yield "crop", model(
+        [node("Resize", ["x", "r", "", "s"], ["y"], mode="cubic", exclude_outside=1,
+              coordinate_transformation_mode="tf_crop_and_resize", extrapolation_value=2.0)],
+        [tensor("r", [8], [0.0, 0.0, 0.2, 0.1, 1.0, 1.0, 0.8, 1.2], FLOAT),
+         tensor("s", [4], [2, 3, 5, 4])], x, y)
+    yield "recurrent", model(
+        [node("LSTM", ["x", "w", "r", "b", "n", "h", "", "p"], ["y", "h_n", "c_n"],
+              direction="bidirectional", hidden_size=2, layout=1),
+         node("GRU", ["x", "v", "q"], ["z"], linear_before_reset=1)],
+        [tensor("w", [2, 8, 3], [0.5] * 48, FLOAT), tensor("r", [2, 8, 2], [0.25] * 32, FLOAT),
+         tensor("b", [2, 16], [0.1] * 32, FLOAT), tensor("n", [2], [4, 4]),
+         tensor("h", [2, 2, 2], [1.0] * 8, FLOAT), tensor("p", [2, 6], [0.3] * 12, FLOAT),
+         tensor("v", [1, 6, 3], [0.5] * 18, FLOAT), tensor("q", [1, 6, 2], [0.5] * 12, FLOAT)],
+        [("x", ["n", 4, 3])], [("y", []), ("c_n", []), ("z", [])])
+    yield "places", model(
+        [node("ArgMax", ["x"], ["a"], axis=-1, select_last_index=1),
+         node("OneHot", ["a", "d", "v"], ["o"], axis=1), node("Hardmax", ["o"], ["h"], axis=2),
+         node("Atan", ["h"], ["y"])],
+        [tensor("d", [], [3]), tensor("v", [2], [-1.0, 2.0], FLOAT)], x, y)
 
 
 def main():
