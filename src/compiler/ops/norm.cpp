@@ -15,7 +15,7 @@ struct Norm {
   std::string index;                 // of scale and shift
   std::vector<std::int64_t> affine;  // their shape
   std::vector<std::int64_t> affine_border;
-  bool scale = true, shift = true;
+  bool scale = true, shift = true, statistics = false;
   double eps = 0;
 
   Dtype wide() const { return te::accumulator_of(dtype); }
@@ -37,11 +37,23 @@ struct Norm {
   }
   // Declares the output where its type or its border does not follow.
   std::string output() const {
-    if (border.empty() && !te::is_narrow(dtype)) return "";
+    if (border.empty() && !te::is_narrow(dtype) && !statistics) return "";
     return "output " + typed(shaped("Y", texts.shape(), border), dtype) + "\n";
   }
   std::string statistic(const std::string& name) const {
     return te::is_narrow(dtype) ? typed(shaped(name, texts.kept_shape()), wide()) + "\n" : "";
+  }
+  // Of mean and reciprocal deviation, where these are outputs, too; `first`: the row's element from
+  // which M counts.
+  std::string statistics_stages(const std::string& first) const {
+    if (!statistics) return "";
+    std::string out;
+    for (const auto& [name, value] :
+         {std::pair("mean", fmt::format("M[{}] + {}", texts.kept(), first)),
+          std::pair("deviation", fmt::format("rsqrt(V[{}] + {})", texts.kept(), eps))})
+      out += "output " + typed(shaped(name, texts.kept_shape()), wide()) +
+             fmt::format("\n{}[{}] = {}\n", name, texts.kept_iters(), value);
+    return out;
   }
 };
 
@@ -72,13 +84,15 @@ Result<std::vector<Algorithm>> centred(const char* name, const Norm& norm) {
                 fmt::format("V[{0}] = (sum({1}) ({2} - M[{3}]) * ({2} - M[{3}])) / {4}\n",
                             a.kept_iters(), over, term, kept, a.terms()) +
                 fmt::format("Y[{}] = ({} - M[{}]) * rsqrt(V[{}] + {}){}\n", a.whole(), whole, kept,
-                            kept, norm.eps, norm.tail())));
+                            kept, norm.eps, norm.tail()) +
+                norm.statistics_stages(first)));
 }
 
 Result<std::vector<Algorithm>> build_layer_norm(const Values& values) {
   const auto& shape = values.numbers("input");
-  return centred("layer_norm",
-                 LATHE_TRY(norm_of(values, shape, LATHE_TRY(values.axes("axes", shape)))));
+  Norm norm = LATHE_TRY(norm_of(values, shape, LATHE_TRY(values.axes("axes", shape))));
+  norm.statistics = values.flag("statistics");
+  return centred("layer_norm", norm);
 }
 
 Result<std::vector<Algorithm>> build_rms_norm(const Values& values) {
@@ -153,8 +167,14 @@ Parameter axes_parameter() {
 Operator layer_norm() {
   return {"layer_norm",
           "rows of X with mean 0 and variance 1, times scale plus shift, which are constant",
-          {input_parameter("shape of the input"), axes_parameter(),
-           eps_parameter("1e-5", "variance"), no_scale(), no_shift(), float_parameter()},
+          {input_parameter("shape of the input"),
+           axes_parameter(),
+           eps_parameter("1e-5", "variance"),
+           no_scale(),
+           no_shift(),
+           {Kind::kFlag, "statistics", "false",
+            "with further outputs: the mean of each row and 1 over its deviation"},
+           float_parameter()},
           build_layer_norm};
 }
 

@@ -104,42 +104,6 @@ Made group_norm(Site& site) {
                    site.shape(0));
 }
 
-// The mean of each row and 1 over its deviation: further outputs of LayerNormalization.
-Status add_statistics(Site& site, std::size_t axis, std::vector<int>& ids) {
-  const Shape& shape = site.shape(0);
-  Shape kept = shape;
-  std::vector<std::string> sized, others, all, over;
-  for (std::size_t d = 0; d < shape.size(); ++d) {
-    all.push_back(fmt::format("{}{}", d < axis ? 'i' : 'k', d));
-    if (d >= axis) {
-      kept[d] = 1;
-      over.push_back(all.back());
-      continue;
-    }
-    others.push_back(all.back());
-    sized.push_back(fmt::format("i{}:{}", d, shape[d]));
-  }
-  if (sized.empty()) {
-    sized.emplace_back("one:1");
-    others.emplace_back("0");
-  }
-  const std::int64_t terms =
-      elements_of({shape.begin() + static_cast<std::ptrdiff_t>(axis), shape.end()});
-  const std::string declaration = declared("X", site.dtype(0), shape);
-  const std::string mean = fmt::format("M[{}] = (sum({}) X[{}]) / {}\n", fmt::join(sized, ","),
-                                       fmt::join(over, ","), fmt::join(all, ","), terms);
-  ids.push_back(LATHE_TRY(site.write(declaration + "\n" + mean, {site.input(0)}, kept))[0]);
-  if (!site.wants(2)) return {};
-  const std::string centred =
-      fmt::format("(X[{}] - M[{}])", fmt::join(all, ","), fmt::join(others, ","));
-  const std::string deviation =
-      fmt::format("Y[{}] = rsqrt((sum({}) {} * {}) / {} + {})\n", fmt::join(sized, ","),
-                  fmt::join(over, ","), centred, centred, terms, LATHE_TRY(eps_of(site)));
-  ids.push_back(
-      LATHE_TRY(site.write(declaration + "\n" + mean + deviation, {site.input(0)}, kept))[0]);
-  return {};
-}
-
 Made layer_norm(Site& site) {
   const std::size_t rank = site.shape(0).size();
   const std::size_t axis = LATHE_TRY(site.axis(LATHE_TRY(site.integer("axis", -1)), rank));
@@ -156,11 +120,14 @@ Made layer_norm(Site& site) {
   arguments["axes"] = axes_from(axis, rank);
   arguments["eps"] = LATHE_TRY(eps_of(site));
   if (!site.has(2)) arguments["no-shift"] = "true";
-  auto ids = LATHE_TRY(site.call("layer_norm", arguments, inputs, site.shape(0)));
-  if (!site.wants(1) && !site.wants(2)) return ids;
-  if (site.dtype(0) != Dtype::kF32)
-    return site.unsupported("its statistics of other types than f32");
-  LATHE_TRY_STATUS(add_statistics(site, axis, ids));
+  if (!site.wants(1) && !site.wants(2))
+    return site.call("layer_norm", arguments, inputs, site.shape(0));
+  arguments["statistics"] = "true";
+  auto ids = LATHE_TRY(site.call("layer_norm", arguments, inputs));
+  Shape kept = site.shape(0);
+  std::fill(kept.begin() + static_cast<std::ptrdiff_t>(axis), kept.end(), 1);
+  for (std::size_t o = 0; o < ids.size(); ++o)
+    ids[o] = site.view(ids[o], o == 0 ? site.shape(0) : kept);
   return ids;
 }
 

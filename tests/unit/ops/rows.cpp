@@ -138,6 +138,33 @@ TEST(LayerNorm, AnyDimensionsWithAndWithoutScaleAndShift) {
     }
 }
 
+TEST(LayerNorm, StatisticsAreOutputs) {
+  for (const RowCase& c : row_cases())
+    for (const char* dtype : {"f32", "f16"}) {
+      Arguments arguments = arguments_of(c, dtype);
+      arguments["statistics"] = "true";
+      arguments["eps"] = "0.25";
+      const te::Workload p = built("layer_norm", arguments);
+      Rng rng(17);
+      const auto inputs = interp::random_inputs(p, rng);
+      const auto results = interp::evaluate(p, inputs);
+      ASSERT_TRUE(results) << results.error().text();
+      ASSERT_EQ(results->size(), 3u);
+      EXPECT_EQ((*results)[0].shape, c.input);
+      EXPECT_EQ((*results)[1].dtype, Dtype::kF32);
+      std::size_t next = 0;
+      Index kept = c.input;
+      for (const std::size_t d : c.over) kept[d] = 1;
+      each_index(kept, [&](const Index& y) {
+        const Moments m = moments_of(row_of(inputs[0], y, c.over));
+        EXPECT_NEAR((*results)[1].values.at(next), m.mean, 1e-5);
+        EXPECT_NEAR((*results)[2].values.at(next), 1 / std::sqrt(m.variance + 0.25), 1e-5);
+        ++next;
+      });
+      EXPECT_EQ((*results)[1].values.size(), next);
+    }
+}
+
 TEST(RmsNorm, AnyDimensions) {
   for (const RowCase& c : row_cases())
     for (const bool scaled : {true, false}) {

@@ -247,6 +247,7 @@ class Shapes {
     Arguments out = rows();
     out["no-scale"] = flag();
     out["no-shift"] = flag();
+    out["statistics"] = flag();
     return out;
   }
   Arguments batch_norm() {
