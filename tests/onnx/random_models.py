@@ -27,7 +27,8 @@ class Chain:
         small = lambda *sizes: int(self.case.pick(*sizes))
         if self.case.coin(0.6):
             return [small(1, 2, 3), small(1, 3, 4, 8), small(5, 7, 8), small(5, 6, 9)]
-        return [small(1, 2, 5, 7), small(3, 5, 16)] + ([small(4, 8, 13)] if self.case.coin() else [])
+        last = [small(4, 8, 13)] if self.case.coin() else []
+        return [small(1, 2, 5, 7), small(3, 5, 16)] + last
 
     def constant(self, array):
         name = f"c{len(self.constants)}"

@@ -478,7 +478,8 @@ def resizes(c):
     roi = [0.0] * 2 + [0.25] * rank + [1.0] * 2 + [0.75] * rank
     c.add(np.array(roi, np.float32) if crop else None, True)
     if c.coin():
-        scales = [1.0, 1.0] + [float(c.pick(0.5, 0.6, 0.75, 1.5, 2.0, 2.5, 3.0)) for _ in range(rank)]
+        scales = [1.0, 1.0] + [
+            float(c.pick(0.5, 0.6, 0.75, 1.5, 2.0, 2.5, 3.0)) for _ in range(rank)]
         c.add(np.array(scales, np.float32), True)
     else:
         c.add(None).add(np.array(shape[:2] + [c.size() for _ in range(rank)], np.int64), True)
@@ -554,7 +555,8 @@ def computed(case):
         raise ValueError("nothing is left")
     if case.op == "Resize":
         others = ReferenceEvaluator(model).run(None, feeds)
-        if others[0].shape != results[0].shape or not np.allclose(others[0], results[0], 1e-3, 1e-3):
+        if (others[0].shape != results[0].shape or
+                not np.allclose(others[0], results[0], 1e-3, 1e-3)):
             raise ValueError("ONNX Runtime and ONNX's reference differ")
     for info, result in zip(model.graph.output, results):
         kind = helper.np_dtype_to_tensor_dtype(result.dtype)
