@@ -24,7 +24,9 @@ std::set<std::string> known_knobs() {
       {.text = "conv2d",
        .flags = {{"input", "1,64,14,14"}, {"weight", "64,16,3,3"}, {"groups", "4"}}},
       {.text = "Y[i:31,j:65] = exp(A[i,j]) + B[j]"},
-      {.text = "S[i:31] = sum(j:1009) A[i,j]"}};
+      {.text = "S[i:31] = sum(j:1009) A[i,j]"},
+      {.text = "A: f32[9,30,300]; T[z,y,x] = A[z,y,x] + A[z+1,y,x] * A[z,y+1,x]\n"
+               "Y[z,y,x] = sum(q:3,r:3,s:3) T[z+q,y+r,x+s]"}};
   std::set<std::string> names;
   for (WorkloadRequest request : requests)
     for (const char* layout : {"plain", "free"})

@@ -14,13 +14,13 @@ namespace {
 
 // Of a vector: an operation, of which two start in a cycle; a function such as exp; a load or
 // store.
-constexpr double kOperation = 0.5, kFunction = 12, kAccess = 0.5;
+constexpr double kOneOperation = 0.5, kOneFunction = 12, kOneAccess = 0.5;
 // A vector that lies in two lines, or whose elements lie one or more apart.
 constexpr double kTwoLines = 2, kApart = 4;
 // Of the loops around a tile, for each stage that has one.
 constexpr double kTileCycles = 4;
 // Registers that a tile needs beside its sums.
-constexpr double kOtherRegisters = 4;
+constexpr double kBesideSums = 4;
 
 // Cycles of the operations of a body, without its reads. What appears twice is computed once.
 double operations_in(const ir::Expr& body) {
@@ -31,10 +31,10 @@ double operations_in(const ir::Expr& body) {
       return;
     seen.push_back(e);
     if (const auto* unary = std::get_if<ir::Unary>(&e->value))
-      operations += ir::effort_of(unary->op) == ir::Effort::kShort ? kOperation : kFunction;
+      operations += ir::effort_of(unary->op) == ir::Effort::kShort ? kOneOperation : kOneFunction;
     if (std::holds_alternative<ir::Binary>(e->value) ||
         std::holds_alternative<ir::Select>(e->value))
-      operations += kOperation;
+      operations += kOneOperation;
   });
   return operations;
 }
@@ -47,7 +47,7 @@ double cycles_of_bytes(double bytes, double kept, int threads) {
   return bytes / (kMemoryRate * share_of_memory(threads));
 }
 
-const te::Tensor& tensor_of(const te::Workload& view, int tensor) {
+const te::Tensor& tensor_at(const te::Workload& view, int tensor) {
   return view.tensors[static_cast<std::size_t>(tensor)];
 }
 
@@ -93,7 +93,7 @@ class Accesses {
       }
       const bool aligned = place.empty() || place.back() % lanes_ == 0;
       if (seen.insert(std::move(place)).second)
-        cycles += kAccess * std::max(factor, aligned ? 1 : kTwoLines);
+        cycles += kOneAccess * std::max(factor, aligned ? 1 : kTwoLines);
       more = false;
       for (std::size_t l = at.size(); l-- > 0 && !more;) {
         more = ++at[l] < nest_.extent(unrolled_[l]);
@@ -132,15 +132,15 @@ double cycles_of_block(const ir::SizedNest& nest, const ir::Block& block, int la
       memory += accesses.cycles(read->index, seen[read->tensor]);
   if (!is_at_hand(buffers[static_cast<std::size_t>(block.writes)]))
     memory += accesses.cycles(block.index, seen[block.writes]);
-  memory += kAccess * accesses.copies() * static_cast<double>(ir::lookups_of(block.body).size());
+  memory += kOneAccess * accesses.copies() * static_cast<double>(ir::lookups_of(block.body).size());
   double work = operations_in(block.body);
   // A product is added up by the instruction that makes it.
-  if (block.reduce != ir::ReduceOp::kNone) work = std::max(work, kOperation);
+  if (block.reduce != ir::ReduceOp::kNone) work = std::max(work, kOneOperation);
   return accesses.times() * (beside(work * accesses.copies(), memory) + kTileCycles);
 }
 
 // Cycles for sums that registers do not hold.
-double cycles_of_spills(const ir::SizedNest& nest, const StripPlan& plan) {
+double cycles_of_spills(const ir::SizedNest& nest, const Stencils& pipeline) {
   std::map<ir::LoopId, double> sums, tiles;
   for (const ir::BlockId id : nest.nest->blocks_in_order()) {
     const ir::Block& block = nest.nest->blocks[id];
@@ -161,20 +161,20 @@ double cycles_of_spills(const ir::SizedNest& nest, const StripPlan& plan) {
   }
   double cycles = 0;
   for (const auto& [loop, registers] : sums)
-    cycles += 2 * kAccess * tiles[loop] *
-              std::max(0.0, registers + kOtherRegisters - plan.target.vector_registers);
+    cycles += 2 * kOneAccess * tiles[loop] *
+              std::max(0.0, registers + kBesideSums - pipeline.target.vector_registers);
   return cycles;
 }
 
 // How large a strip is, along each iterator of the output.
-std::vector<std::int64_t> size_of_strip(const StripPlan& plan, const StripChoice& choice) {
+std::vector<std::int64_t> size_of_strip(const Stencils& pipeline, const StripChoice& choice) {
   std::vector<std::int64_t> strip;
-  for (int axis = 0; axis < std::ssize(plan.stage(plan.output).iters); ++axis) {
-    std::int64_t size = plan.extent(axis);
-    if (std::ranges::count(plan.batch, axis) > 0) size = 1;
-    else if (axis == plan.lane && choice.width > 0) size = std::min(size, choice.width);
-    else if (axis == plan.rows.back()) size = std::min(size, choice.rows);
-    else if (std::ranges::count(plan.rows, axis) > 0) size = std::min(size, choice.depth);
+  for (int axis = 0; axis < std::ssize(pipeline.stage(pipeline.output).iters); ++axis) {
+    std::int64_t size = pipeline.extent(axis);
+    if (std::ranges::count(pipeline.batch, axis) > 0) size = 1;
+    else if (axis == pipeline.lane && choice.width > 0) size = std::min(size, choice.width);
+    else if (axis == pipeline.rows.back()) size = std::min(size, choice.rows);
+    else if (std::ranges::count(pipeline.rows, axis) > 0) size = std::min(size, choice.depth);
     strip.push_back(size);
   }
   return strip;
@@ -186,16 +186,16 @@ struct Kept {
   double all = 0, together = 0;
 };
 
-Kept kept_of_strip(const StripPlan& plan, const ir::Nest& nest,
+Kept kept_of_strip(const Stencils& pipeline, const ir::Nest& nest,
                    const std::vector<std::int64_t>& strip) {
-  const te::Workload& view = plan.prepared.view;
-  const auto needed = needed_of(plan, strip);
+  const te::Workload& view = pipeline.prepared.view;
+  const auto needed = needed_of(pipeline, strip);
   std::vector<double> alive(view.stages.size(), 0);  // while each stage runs
   Kept kept;
-  for (const int s : plan.moved) {
-    const te::Stage& stage = plan.stage(s);
-    const ir::Buffer& buffer = nest.buffers[nest.find_buffer(plan.name(s))];
-    const int sums = nest.find_buffer(plan.name(s) + ".acc");
+  for (const int s : pipeline.moved) {
+    const te::Stage& stage = pipeline.stage(s);
+    const ir::Buffer& buffer = nest.buffers[nest.find_buffer(pipeline.name(s))];
+    const int sums = nest.find_buffer(pipeline.name(s) + ".acc");
     const bool whole = buffer.at == ir::kRoot;
     if (!whole && sums >= 0 && nest.buffers[sums].at == buffer.at) continue;
     double bytes = size_of(buffer.dtype);
@@ -241,7 +241,7 @@ double loads_of(const te::Stage& stage) {
       const std::int64_t step = std::abs(read->index[d].coef_of(lane));
       if (step > 1 || (step == 1 && d + 1 < read->index.size())) factor = kApart;
     }
-    cycles += kAccess * factor;
+    cycles += kOneAccess * factor;
   }
   return cycles;
 }
@@ -252,46 +252,46 @@ double loads_of(const te::Stage& stage) {
 double cycles_apart(const te::Workload& view, int lanes, int threads) {
   double cycles = 0;
   for (const te::Stage& stage : view.stages) {
-    if (tensor_of(view, stage.tensor).constant) continue;
+    if (tensor_at(view, stage.tensor).constant) continue;
     const bool reduces = stage.reduce != ir::ReduceOp::kNone;
     double vectors = 1;
     for (const te::Iterator& it : stage.iters) vectors *= static_cast<double>(it.extent);
     vectors /= lanes;
     double memory = loads_of(stage), work = operations_in(stage.body);
-    if (reduces) work = std::max(work, kOperation);
-    else memory += kAccess;
+    if (reduces) work = std::max(work, kOneOperation);
+    else memory += kOneAccess;
     double all = vectors * beside(work, memory);
-    if (reduces) all += 2 * kAccess * vectors / te::terms_of(stage);
-    const double written = bytes_of(tensor_of(view, stage.tensor));
+    if (reduces) all += 2 * kOneAccess * vectors / te::terms_of(stage);
+    const double written = bytes_of(tensor_at(view, stage.tensor));
     double read = 0;
-    for (const int tensor : ir::tensors_of(stage.body)) read += bytes_of(tensor_of(view, tensor));
+    for (const int tensor : ir::tensors_of(stage.body)) read += bytes_of(tensor_at(view, tensor));
     cycles += (all + cycles_of_bytes(2 * written + read, written + read, threads)) / threads +
               start_cycles(threads);
   }
   return cycles;
 }
 
-double cycles_in_strips(const StripPlan& plan, const StripChoice& choice, const Sketch& sketch) {
-  const te::Workload& view = plan.prepared.view;
+double cycles_in_strips(const Stencils& pipeline, const StripChoice& choice, const Sketch& sketch) {
+  const te::Workload& view = pipeline.prepared.view;
   const ir::SizedNest nest(sketch.nest, {});
-  double work = cycles_of_spills(nest, plan);
+  double work = cycles_of_spills(nest, pipeline);
   for (const ir::BlockId id : sketch.nest.blocks_in_order()) {
     const ir::Block& block = sketch.nest.blocks[id];
     if (!sketch.nest.buffers[block.writes].constant)
-      work += cycles_of_block(nest, block, plan.lanes);
+      work += cycles_of_block(nest, block, pipeline.lanes);
   }
-  const std::vector<std::int64_t> strip = size_of_strip(plan, choice);
+  const std::vector<std::int64_t> strip = size_of_strip(pipeline, choice);
   double strips = 1;
   for (int axis = 0; axis < std::ssize(strip); ++axis) {
     const std::int64_t size = strip[static_cast<std::size_t>(axis)];
-    strips *= static_cast<double>((plan.extent(axis) + size - 1) / size);
+    strips *= static_cast<double>((pipeline.extent(axis) + size - 1) / size);
   }
-  const Kept kept = kept_of_strip(plan, sketch.nest, strip);
-  const double written = bytes_of(tensor_of(view, plan.stage(plan.output).tensor));
+  const Kept kept = kept_of_strip(pipeline, sketch.nest, strip);
+  const double written = bytes_of(tensor_at(view, pipeline.stage(pipeline.output).tensor));
   double outside = written;
   for (const te::Tensor& tensor : view.tensors)
     if (tensor.role == te::TensorRole::kInput && !tensor.constant) outside += bytes_of(tensor);
-  const int threads = plan.target.threads;
+  const int threads = pipeline.target.threads;
   // What comes from the second cache comes while a tile computes.
   const double moved = cycles_of_bytes(3 * kept.all * strips, kept.together, threads);
   work = kept.together <= kL2 ? beside(work, moved) : work + moved;

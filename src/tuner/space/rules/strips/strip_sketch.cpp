@@ -10,30 +10,30 @@
 namespace lathe::space {
 namespace {
 
-constexpr std::int64_t kMostUnrolled = 32;  // terms of a sum that are written out
+constexpr std::int64_t kMostTerms = 32;  // terms of a sum that are written out
 
 class StripBuilder : public Stepper {
  public:
-  StripBuilder(const StripPlan& plan, const StripChoice& choice, Sketch& sketch)
-      : Stepper(sketch.nest, sketch.trace, false), plan_(plan), choice_(choice) {}
+  StripBuilder(const Stencils& pipeline, const StripChoice& choice, Sketch& sketch)
+      : Stepper(sketch.nest, sketch.trace, false), pipeline_(pipeline), choice_(choice) {}
 
   void run() {
     place_output();
     find_tiled();
-    for (const int s : plan_.moved) {
+    for (const int s : pipeline_.moved) {
       if (tiled_.contains(s)) place_at_tile(s);
       else place_at_strip(s);
     }
     std::set<std::string> placed;
-    for (const te::Stage& stage : plan_.prepared.view.stages)
-      if (plan_.prepared.view.tensors[static_cast<std::size_t>(stage.tensor)].constant)
-        schedule_plainly(plan_.prepared.view, stage, plan_.target, nest_, trace_, placed);
-    share_loops(nest_, trace_, outer_, plan_.target.threads, free_layout_);
+    for (const te::Stage& stage : pipeline_.prepared.view.stages)
+      if (pipeline_.prepared.view.tensors[static_cast<std::size_t>(stage.tensor)].constant)
+        schedule_plainly(pipeline_.prepared.view, stage, pipeline_.target, nest_, trace_, placed);
+    share_loops(nest_, trace_, outer_, pipeline_.target.threads, free_layout_);
   }
 
  private:
   const std::string& loop_of(int axis) const {
-    return plan_.stage(plan_.output).iters[static_cast<std::size_t>(axis)].name;
+    return pipeline_.stage(pipeline_.output).iters[static_cast<std::size_t>(axis)].name;
   }
 
   ir::SizeId size(const StripSize& size) {
@@ -63,8 +63,8 @@ class StripBuilder : public Stepper {
       out.row = row + ".t";
       out.inside.push_back(row + ".u");
     }
-    split(lane, times(vectors, number(plan_.lanes)), lane + ".t", lane + ".q");
-    split(lane + ".q", number(plan_.lanes), lane + ".v", lane + ".l");
+    split(lane, times(vectors, number(pipeline_.lanes)), lane + ".t", lane + ".q");
+    split(lane + ".q", number(pipeline_.lanes), lane + ".v", lane + ".l");
     out.lane = lane + ".t";
     out.inside.push_back(lane + ".v");
     out.lanes = lane + ".l";
@@ -85,7 +85,7 @@ class StripBuilder : public Stepper {
     const std::size_t first = stage.iters.size() - loops.size();
     for (std::size_t k = loops.size(); k-- > 0;) {
       terms *= stage.iters[first + k].extent;
-      if (terms > kMostUnrolled) return;
+      if (terms > kMostTerms) return;
       kind(loops[k], ir::LoopKind::kUnrolled);
     }
   }
@@ -95,7 +95,7 @@ class StripBuilder : public Stepper {
     std::vector<schedule::LayoutItem> items;
     for (int d = 0; d + 1 < static_cast<int>(dims); ++d) items.push_back({d, std::int64_t{1}});
     const int last = static_cast<int>(dims) - 1;
-    items.push_back({last, std::int64_t{plan_.lanes}});
+    items.push_back({last, std::int64_t{pipeline_.lanes}});
     items.push_back({last, std::int64_t{1}});
     return items;
   }
@@ -111,21 +111,22 @@ class StripBuilder : public Stepper {
   }
 
   std::size_t dims_of(const te::Stage& stage) const {
-    return plan_.prepared.view.tensors[static_cast<std::size_t>(stage.tensor)].shape.size();
+    return pipeline_.prepared.view.tensors[static_cast<std::size_t>(stage.tensor)].shape.size();
   }
 
   void place_output() {
-    const te::Stage& out = plan_.stage(plan_.output);
-    for (const int axis : plan_.batch) outer_.push_back(loop_of(axis));
+    const te::Stage& out = pipeline_.stage(pipeline_.output);
+    for (const int axis : pipeline_.batch) outer_.push_back(loop_of(axis));
     std::vector<std::string> inside;
-    for (const int axis : plan_.inner) inside.push_back(loop_of(axis));
+    for (const int axis : pipeline_.inner) inside.push_back(loop_of(axis));
     std::string row;
-    for (const int axis : plan_.rows) {
+    for (const int axis : pipeline_.rows) {
       if (!row.empty()) inside.push_back(row);
-      const bool last = axis == plan_.rows.back();
-      row = cut(loop_of(axis), plan_.extent(axis), last ? choice_.rows : choice_.depth);
+      const bool last = axis == pipeline_.rows.back();
+      row = cut(loop_of(axis), pipeline_.extent(axis), last ? choice_.rows : choice_.depth);
     }
-    const std::string lane = cut(loop_of(plan_.lane), plan_.extent(plan_.lane), choice_.width);
+    const std::string lane =
+        cut(loop_of(pipeline_.lane), pipeline_.extent(pipeline_.lane), choice_.width);
     strip_loop_ = outer_.empty() ? "" : outer_.back();
     const Tile tiles = tile(row, lane, size(choice_.height), size(choice_.vectors));
     tile_loop_ = tiles.lane;
@@ -136,22 +137,23 @@ class StripBuilder : public Stepper {
     order.insert(order.end(), reduced.begin(), reduced.end());
     write_out(order, tiles.inside, tiles.lanes);
     unroll_sums(out, reduced);
-    if (!reduced.empty()) accumulate(plan_.name(plan_.output), dims_of(out), tile_loop_);
+    if (!reduced.empty()) accumulate(pipeline_.name(pipeline_.output), dims_of(out), tile_loop_);
   }
 
   // Stages that tiles compute: all that read these are computed there, too.
   void find_tiled() {
-    const te::Workload& view = plan_.prepared.view;
-    std::set<int> may(plan_.loose.begin() + static_cast<std::ptrdiff_t>(choice_.kept),
-                      plan_.loose.end());
-    for (const int s : plan_.moved) {
+    const te::Workload& view = pipeline_.prepared.view;
+    std::set<int> may(pipeline_.loose.begin() + static_cast<std::ptrdiff_t>(choice_.kept),
+                      pipeline_.loose.end());
+    for (const int s : pipeline_.moved) {
       bool all = may.contains(s);
       for (int r = 0; r < std::ssize(view.stages); ++r)
-        if (r != plan_.output && !tiled_.contains(r))
+        if (r != pipeline_.output && !tiled_.contains(r))
           all = all &&
-                std::ranges::none_of(
-                    ir::reads_of(view.stages[static_cast<std::size_t>(r)].body),
-                    [&](const ir::Read* read) { return read->tensor == plan_.stage(s).tensor; });
+                std::ranges::none_of(ir::reads_of(view.stages[static_cast<std::size_t>(r)].body),
+                                     [&](const ir::Read* read) {
+                                       return read->tensor == pipeline_.stage(s).tensor;
+                                     });
       if (all) tiled_.insert(s);
     }
   }
@@ -159,9 +161,9 @@ class StripBuilder : public Stepper {
   // True if all that read the stage do so in registers that lie as it does: at their own element,
   // in a tile of all its axes.
   bool fits_tile(int s) const {
-    const te::Workload& view = plan_.prepared.view;
-    const te::Stage& out = plan_.stage(plan_.output);
-    const te::Stage& stage = plan_.stage(s);
+    const te::Workload& view = pipeline_.prepared.view;
+    const te::Stage& out = pipeline_.stage(pipeline_.output);
+    const te::Stage& stage = pipeline_.stage(s);
     if (dims_of(stage) != dims_of(out)) return false;
     for (int r = 0; r < std::ssize(view.stages); ++r) {
       const te::Stage& reader = view.stages[static_cast<std::size_t>(r)];
@@ -170,7 +172,7 @@ class StripBuilder : public Stepper {
                                [&](const ir::Read* read) { return read->tensor == stage.tensor; }))
         continue;
       if (!reads_own_place(reader, stage.tensor)) return false;
-      if (r != plan_.output && !in_registers_.contains(r)) return false;
+      if (r != pipeline_.output && !in_registers_.contains(r)) return false;
     }
     return view.tensors[static_cast<std::size_t>(stage.tensor)].shape ==
            view.tensors[static_cast<std::size_t>(out.tensor)].shape;
@@ -179,15 +181,15 @@ class StripBuilder : public Stepper {
   void place_at_tile(int s) {
     if (!fits_tile(s)) return compute(s, tile_loop_, number(1), number(1));
     in_registers_.insert(s);
-    const te::Stage& stage = plan_.stage(s);
-    const std::string& name = plan_.name(s);
+    const te::Stage& stage = pipeline_.stage(s);
+    const std::string& name = pipeline_.name(s);
     step(schedule::ComputeAt{name, tile_loop_});
     const std::string at = "@" + tile_loop_;
     std::vector<std::string> loops;
     for (const te::Iterator& iter : stage.iters)
       if (iter.kind == te::IterKind::kSpatial) loops.push_back(iter.name + at);
     const std::string lane = loops.back();
-    split(lane, number(plan_.lanes), lane + ".v", lane + ".l");
+    split(lane, number(pipeline_.lanes), lane + ".v", lane + ".l");
     loops.back() = lane + ".v";
     const std::vector<std::string> reduced = sums(stage, at);
     write_out(reduced, loops, lane + ".l");
@@ -201,8 +203,8 @@ class StripBuilder : public Stepper {
 
   // Computes what one iteration of the loop needs, in tiles of their own.
   void compute(int s, const std::string& loop, ir::SizeId height, ir::SizeId vectors) {
-    const te::Stage& stage = plan_.stage(s);
-    const std::string& name = plan_.name(s);
+    const te::Stage& stage = pipeline_.stage(s);
+    const std::string& name = pipeline_.name(s);
     if (!loop.empty()) step(schedule::ComputeAt{name, loop});
     const std::string at = loop.empty() ? "" : "@" + loop;
     std::vector<std::string> order;
@@ -222,7 +224,7 @@ class StripBuilder : public Stepper {
     if (!reduced.empty()) accumulate(name, dims_of(stage), tiles.lane);
   }
 
-  const StripPlan& plan_;
+  const Stencils& pipeline_;
   const StripChoice& choice_;
   std::vector<std::string> outer_;  // loops outside of a strip
   std::string strip_loop_;          // the last of them; empty: there is one strip
@@ -232,10 +234,10 @@ class StripBuilder : public Stepper {
 
 }  // namespace
 
-Result<Sketch> build_strips(const StripPlan& plan, const StripChoice& choice) {
+Result<Sketch> build_strips(const Stencils& pipeline, const StripChoice& choice) {
   try {
-    Sketch sketch{plan.prepared.nest, plan.prepared.steps};
-    StripBuilder(plan, choice, sketch).run();
+    Sketch sketch{pipeline.prepared.nest, pipeline.prepared.steps};
+    StripBuilder(pipeline, choice, sketch).run();
     return sketch;
   } catch (const StepRefused& refused) {
     return fail(ErrorKind::kIllegalSchedule, "{}", refused.error.text());

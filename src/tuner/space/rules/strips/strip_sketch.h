@@ -1,7 +1,7 @@
 // The loops of a pipeline in strips.
 #pragma once
 
-#include "tuner/space/rules/strips/strip_plan.h"
+#include "tuner/space/rules/strips/stencils.h"
 
 namespace lathe::space {
 
@@ -21,6 +21,6 @@ struct StripChoice {
   StripSize kept_vectors, kept_height;  // of a tile of what is kept
 };
 
-Result<Sketch> build_strips(const StripPlan& plan, const StripChoice& choice);
+Result<Sketch> build_strips(const Stencils& pipeline, const StripChoice& choice);
 
 }  // namespace lathe::space

@@ -4,8 +4,8 @@
 
 #include "tuner/space/rules/shared/choices.h"
 #include "tuner/space/rules/shared/knob_list.h"
+#include "tuner/space/rules/strips/stencils.h"
 #include "tuner/space/rules/strips/strip_cost.h"
-#include "tuner/space/rules/strips/strip_plan.h"
 #include "tuner/space/rules/strips/strip_sketch.h"
 #include "tuner/space/rules/tile/tile_sketch.h"
 
@@ -13,9 +13,9 @@ namespace lathe::space {
 namespace {
 
 // A search starts with strips if they promise at most this share of the time without.
-constexpr double kPays = 0.8;
+constexpr double kStripsPay = 0.8;
 
-const std::vector<std::int64_t> kVectors = {1, 2, 3, 4}, kHeights = {1, 2, 4};
+const std::vector<std::int64_t> kTileVectors = {1, 2, 3, 4}, kTileHeights = {1, 2, 4};
 
 // Those of a list that are less than all there is, or that alone.
 std::vector<std::int64_t> blocks_below(const std::vector<std::int64_t>& list, std::int64_t all) {
@@ -28,25 +28,26 @@ std::vector<std::int64_t> blocks_below(const std::vector<std::int64_t>& list, st
 
 class StripAlternatives : public Alternatives {
  public:
-  StripAlternatives(const CpuContext& context, StripPlan plan)
-      : plan_(std::move(plan)),
-        apart_(cycles_apart(context.direct->prepared.view, plan_.lanes, context.target.threads)) {
-    rows_ = blocks_below({2, 4, 8, 16, 32, 64, 128}, plan_.extent(plan_.rows.back()));
+  StripAlternatives(const CpuContext& context, Stencils pipeline)
+      : pipeline_(std::move(pipeline)),
+        apart_(
+            cycles_apart(context.direct->prepared.view, pipeline_.lanes, context.target.threads)) {
+    rows_ = blocks_below({2, 4, 8, 16, 32, 64, 128}, pipeline_.extent(pipeline_.rows.back()));
     widths_ = {0};
     for (const std::int64_t width : {128, 256, 512, 1024, 2048})
-      if (width < plan_.extent(plan_.lane)) widths_.push_back(width);
-    depths_ = plan_.rows.size() < 2
+      if (width < pipeline_.extent(pipeline_.lane)) widths_.push_back(width);
+    depths_ = pipeline_.rows.size() < 2
                   ? std::vector<std::int64_t>{1}
-                  : blocks_below({1, 2, 4, 8, 16, 32}, plan_.extent(plan_.rows[0]));
+                  : blocks_below({1, 2, 4, 8, 16, 32}, pipeline_.extent(pipeline_.rows[0]));
   }
 
   // Looks for the best of each size in turn. False if there are no strips that the steps can make.
   bool find_start() {
     start_.rows = rows_[rows_.size() / 2];
     start_.depth = depths_[depths_.size() / 2];
-    start_.kept = plan_.loose.size();
+    start_.kept = pipeline_.loose.size();
     const auto try_kept = [&] {
-      for (std::size_t kept = 0; kept <= plan_.loose.size(); ++kept)
+      for (std::size_t kept = 0; kept <= pipeline_.loose.size(); ++kept)
         try_start([&](StripChoice& choice) { choice.kept = kept; });
     };
     const auto try_all = [&](const std::vector<std::int64_t>& values, auto member) {
@@ -57,17 +58,9 @@ class StripAlternatives : public Alternatives {
     try_all(rows_, [](StripChoice& choice) -> auto& { return choice.rows; });
     try_all(depths_, [](StripChoice& choice) -> auto& { return choice.depth; });
     try_all(widths_, [](StripChoice& choice) -> auto& { return choice.width; });
-    try_all(kHeights, [](StripChoice& choice) -> auto& { return choice.kept_height.value; });
-    try_all(kHeights, [](StripChoice& choice) -> auto& { return choice.height.value; });
+    try_all(kTileHeights, [](StripChoice& choice) -> auto& { return choice.kept_height.value; });
+    try_all(kTileHeights, [](StripChoice& choice) -> auto& { return choice.height.value; });
     try_kept();
-    if (const char* e = getenv("STEN")) {  // XXX
-      int r, d, w, k, v, h, kv, kh;
-      if (sscanf(e, "%d,%d,%d,%d,%d,%d,%d,%d", &r, &d, &w, &k, &v, &h, &kv, &kh) == 8) {
-        start_ = {r, d, w, (std::size_t)std::min<int>(k, plan_.loose.size()), {v}, {h}, {kv}, {kh}};
-        least_ = 0;
-      }
-      fmt::print(stderr, "apart {} best {}\n", apart_, least_);
-    }
     return least_ >= 0;
   }
 
@@ -81,19 +74,19 @@ class StripAlternatives : public Alternatives {
     for (const std::int64_t width : widths_)
       labels.push_back(width == 0 ? "whole" : std::to_string(width));
     at_.width = list.choice("strip.width", std::move(labels));
-    if (plan_.rows.size() > 1) {
+    if (pipeline_.rows.size() > 1) {
       labels.clear();
       for (const std::int64_t depth : depths_) labels.push_back(std::to_string(depth));
       at_.depth = list.choice("strip.depth", std::move(labels));
     }
     labels.clear();
-    for (std::size_t kept = 0; kept <= plan_.loose.size(); ++kept)
+    for (std::size_t kept = 0; kept <= pipeline_.loose.size(); ++kept)
       labels.push_back(std::to_string(kept));
     at_.kept = list.choice("strip.kept", std::move(labels));
-    at_.vectors = list.size("strip.vectors", kVectors);
-    at_.height = list.size("strip.height", kHeights);
-    at_.kept_vectors = list.size("kept.vectors", kVectors);
-    at_.kept_height = list.size("kept.height", kHeights);
+    at_.vectors = list.size("strip.vectors", kTileVectors);
+    at_.height = list.size("strip.height", kTileHeights);
+    at_.kept_vectors = list.size("kept.vectors", kTileVectors);
+    at_.kept_height = list.size("kept.height", kTileHeights);
     return {choice_of(std::move(knobs), before.size())};
   }
 
@@ -115,7 +108,7 @@ class StripAlternatives : public Alternatives {
     set(at_.height, start_.height.value);
     set(at_.kept_vectors, start_.kept_vectors.value);
     set(at_.kept_height, start_.kept_height.value);
-    if (least_ <= kPays * apart_) std::swap(derived.starts[0], start);
+    if (least_ <= kStripsPay * apart_) std::swap(derived.starts[0], start);
     if (derived.starts.size() >= kMostStarts) derived.starts.pop_back();
     derived.starts.insert(derived.starts.begin() + 1, std::move(start));
   }
@@ -136,7 +129,7 @@ class StripAlternatives : public Alternatives {
     choice.height = size(at_.height);
     choice.kept_vectors = size(at_.kept_vectors);
     choice.kept_height = size(at_.kept_height);
-    return build_strips(plan_, choice);
+    return build_strips(pipeline_, choice);
   }
 
  private:
@@ -145,15 +138,15 @@ class StripAlternatives : public Alternatives {
   void try_start(const Change& change) {
     StripChoice choice = start_;
     change(choice);
-    const Result<Sketch> sketch = build_strips(plan_, choice);
+    const Result<Sketch> sketch = build_strips(pipeline_, choice);
     if (!sketch) return;
-    const double cycles = cycles_in_strips(plan_, choice, *sketch);
+    const double cycles = cycles_in_strips(pipeline_, choice, *sketch);
     if (least_ >= 0 && cycles >= least_) return;
     least_ = cycles;
     start_ = choice;
   }
 
-  StripPlan plan_;
+  Stencils pipeline_;
   double apart_;       // cycles without strips
   double least_ = -1;  // with them
   std::vector<std::int64_t> rows_, depths_, widths_;
@@ -168,9 +161,9 @@ class StripAlternatives : public Alternatives {
 }  // namespace
 
 Result<std::unique_ptr<Alternatives>> offer_strips(const CpuContext& context) {
-  auto plan = plan_strips(context);
-  if (!plan) return nullptr;
-  auto strips = std::make_unique<StripAlternatives>(context, std::move(*plan));
+  auto pipeline = find_stencils(context);
+  if (!pipeline) return nullptr;
+  auto strips = std::make_unique<StripAlternatives>(context, std::move(*pipeline));
   if (!strips->find_start()) return nullptr;
   return strips;
 }

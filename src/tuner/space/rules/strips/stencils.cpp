@@ -1,4 +1,4 @@
-#include "tuner/space/rules/strips/strip_plan.h"
+#include "tuner/space/rules/strips/stencils.h"
 
 #include <algorithm>
 #include <map>
@@ -88,8 +88,8 @@ Prepared prepare_for_strips(const te::Workload& workload) {
 
 // What is a pipeline.
 
-bool runs(const StripPlan& plan, const te::Stage& stage) {
-  return !plan.prepared.view.tensors[static_cast<std::size_t>(stage.tensor)].constant;
+bool runs(const Stencils& pipeline, const te::Stage& stage) {
+  return !pipeline.prepared.view.tensors[static_cast<std::size_t>(stage.tensor)].constant;
 }
 
 // True if no sum is longer than a window, or goes through more than a few channels.
@@ -134,11 +134,11 @@ bool reads_window(const te::Stage& stage, int tensor) {
 }
 
 // The only output, which nothing reads; -1: there is none.
-int find_output(const StripPlan& plan) {
-  const te::Workload& view = plan.prepared.view;
+int find_output(const Stencils& pipeline) {
+  const te::Workload& view = pipeline.prepared.view;
   int found = -1;
   for (int s = 0; s < std::ssize(view.stages); ++s) {
-    const te::Stage& stage = plan.stage(s);
+    const te::Stage& stage = pipeline.stage(s);
     if (view.tensors[static_cast<std::size_t>(stage.tensor)].role != te::TensorRole::kOutput)
       continue;
     if (found >= 0) return -1;
@@ -149,27 +149,27 @@ int find_output(const StripPlan& plan) {
   return found;
 }
 
-bool find_stages(StripPlan& plan) {
-  const te::Workload& view = plan.prepared.view;
-  plan.output = find_output(plan);
-  if (plan.output < 0) return false;
+bool find_stages(Stencils& pipeline) {
+  const te::Workload& view = pipeline.prepared.view;
+  pipeline.output = find_output(pipeline);
+  if (pipeline.output < 0) return false;
   bool window = false;
   int bytes = 1;
   for (int s = static_cast<int>(view.stages.size()); s-- > 0;) {
-    const te::Stage& stage = plan.stage(s);
-    if (!runs(plan, stage)) continue;
+    const te::Stage& stage = pipeline.stage(s);
+    if (!runs(pipeline, stage)) continue;
     if (!writes_plainly(view, stage) || !sums_windows(stage) || stage.iters.empty()) return false;
     bytes = std::max(bytes, size_of(stage.body->dtype));
-    if (s != plan.output) plan.moved.push_back(s);
+    if (s != pipeline.output) pipeline.moved.push_back(s);
     for (const ir::Read* read : ir::reads_of(stage.body)) {
       const te::Stage* writer = view.writer(read->tensor);
-      if (writer == nullptr || !runs(plan, *writer)) continue;
+      if (writer == nullptr || !runs(pipeline, *writer)) continue;
       if (is_anywhere(*read)) return false;
       window = window || reads_window(stage, read->tensor);
     }
   }
-  plan.lanes = std::max(1, plan.target.lanes(bytes));
-  return window && plan.moved.size() < kMostStages;
+  pipeline.lanes = std::max(1, pipeline.target.lanes(bytes));
+  return window && pipeline.moved.size() < kMostStages;
 }
 
 double iterations(const std::vector<std::int64_t>& extents) {
@@ -186,49 +186,49 @@ std::vector<std::int64_t> extents_of(const te::Stage& stage) {
 
 // How often the moved stages do what they would do once, the most of all, if the output goes
 // through the axis one by one.
-double times_again(const StripPlan& plan, int axis) {
-  std::vector<std::int64_t> one = extents_of(plan.stage(plan.output));
+double times_again(const Stencils& pipeline, int axis) {
+  std::vector<std::int64_t> one = extents_of(pipeline.stage(pipeline.output));
   one[static_cast<std::size_t>(axis)] = 1;
-  const auto all = needed_of(plan, extents_of(plan.stage(plan.output)));
-  const auto part = needed_of(plan, one);
+  const auto all = needed_of(pipeline, extents_of(pipeline.stage(pipeline.output)));
+  const auto part = needed_of(pipeline, one);
   double most = 0;
-  for (const int s : plan.moved) {
+  for (const int s : pipeline.moved) {
     const auto at = static_cast<std::size_t>(s);
-    most = std::max(
-        most, iterations(part[at]) * static_cast<double>(plan.extent(axis)) / iterations(all[at]));
+    most = std::max(most, iterations(part[at]) * static_cast<double>(pipeline.extent(axis)) /
+                              iterations(all[at]));
   }
   return most;
 }
 
-bool find_axes(StripPlan& plan) {
+bool find_axes(Stencils& pipeline) {
   constexpr double kOnce = 1.001;
-  const te::Stage& out = plan.stage(plan.output);
+  const te::Stage& out = pipeline.stage(pipeline.output);
   std::vector<int> axes;
   for (int i = 0; i < std::ssize(out.iters); ++i)
     if (out.iters[static_cast<std::size_t>(i)].kind == te::IterKind::kSpatial) axes.push_back(i);
   if (axes.size() < 2) return false;
-  plan.lane = axes.back();
+  pipeline.lane = axes.back();
   axes.pop_back();
   for (const int axis : axes) {
-    const double again = times_again(plan, axis);
-    const auto extent = static_cast<double>(plan.extent(axis));
-    if (again <= kOnce) plan.batch.push_back(axis);
-    else if (again > 0.9 * extent) plan.inner.push_back(axis);
-    else plan.rows.push_back(axis);
+    const double again = times_again(pipeline, axis);
+    const auto extent = static_cast<double>(pipeline.extent(axis));
+    if (again <= kOnce) pipeline.batch.push_back(axis);
+    else if (again > 0.9 * extent) pipeline.inner.push_back(axis);
+    else pipeline.rows.push_back(axis);
   }
-  if (plan.rows.empty() && !plan.batch.empty()) {
-    auto last = std::ranges::find_if(plan.batch.rbegin(), plan.batch.rend(),
-                                     [&](int axis) { return plan.extent(axis) > 1; });
-    if (last == plan.batch.rend()) last = plan.batch.rbegin();
-    plan.rows.push_back(*last);
-    plan.batch.erase(std::next(last).base());
+  if (pipeline.rows.empty() && !pipeline.batch.empty()) {
+    auto last = std::ranges::find_if(pipeline.batch.rbegin(), pipeline.batch.rend(),
+                                     [&](int axis) { return pipeline.extent(axis) > 1; });
+    if (last == pipeline.batch.rend()) last = pipeline.batch.rbegin();
+    pipeline.rows.push_back(*last);
+    pipeline.batch.erase(std::next(last).base());
   }
-  return !plan.rows.empty() && plan.rows.size() <= 2;
+  return !pipeline.rows.empty() && pipeline.rows.size() <= 2;
 }
 
 // Stages that tiles may compute, by what a tile of two vectors computes more than a strip does.
-void find_loose(StripPlan& plan) {
-  std::vector<std::int64_t> tile = extents_of(plan.stage(plan.output));
+void find_loose(Stencils& pipeline) {
+  std::vector<std::int64_t> tile = extents_of(pipeline.stage(pipeline.output));
   double tiles = 1;
   const auto cut = [&](int axis, std::int64_t size) {
     auto& extent = tile[static_cast<std::size_t>(axis)];
@@ -236,22 +236,22 @@ void find_loose(StripPlan& plan) {
     extent = std::min(all, size);
     tiles *= static_cast<double>(all) / static_cast<double>(extent);
   };
-  for (const auto* axes : {&plan.batch, &plan.rows, &plan.inner})
+  for (const auto* axes : {&pipeline.batch, &pipeline.rows, &pipeline.inner})
     for (const int axis : *axes) cut(axis, 1);
-  cut(plan.lane, 2 * std::int64_t{plan.lanes});
-  const auto all = needed_of(plan, extents_of(plan.stage(plan.output)));
-  const auto part = needed_of(plan, tile);
+  cut(pipeline.lane, 2 * std::int64_t{pipeline.lanes});
+  const auto all = needed_of(pipeline, extents_of(pipeline.stage(pipeline.output)));
+  const auto part = needed_of(pipeline, tile);
   std::map<int, double> again;
-  for (const int s : plan.moved) {
+  for (const int s : pipeline.moved) {
     const auto at = static_cast<std::size_t>(s);
     again[s] = iterations(part[at]) * tiles / iterations(all[at]);
-    if (again[s] <= kMostAgain) plan.loose.push_back(s);
+    if (again[s] <= kMostAgain) pipeline.loose.push_back(s);
   }
-  std::ranges::stable_sort(plan.loose, [&](int a, int b) {
-    return again[a] * work_of(plan.stage(a)) > again[b] * work_of(plan.stage(b));
+  std::ranges::stable_sort(pipeline.loose, [&](int a, int b) {
+    return again[a] * work_of(pipeline.stage(a)) > again[b] * work_of(pipeline.stage(b));
   });
-  if (plan.loose.size() > kMostLoose)
-    plan.loose.erase(plan.loose.begin(), plan.loose.end() - kMostLoose);
+  if (pipeline.loose.size() > kMostLoose)
+    pipeline.loose.erase(pipeline.loose.begin(), pipeline.loose.end() - kMostLoose);
 }
 
 }  // namespace
@@ -263,20 +263,20 @@ bool reads_own_place(const te::Stage& reader, int tensor) {
   });
 }
 
-std::vector<std::vector<std::int64_t>> needed_of(const StripPlan& plan,
+std::vector<std::vector<std::int64_t>> needed_of(const Stencils& pipeline,
                                                  std::vector<std::int64_t> output) {
-  const te::Workload& view = plan.prepared.view;
+  const te::Workload& view = pipeline.prepared.view;
   std::vector<std::vector<std::int64_t>> needed(view.stages.size());
-  needed[static_cast<std::size_t>(plan.output)] = std::move(output);
-  for (const int s : plan.moved) {
-    std::vector<std::int64_t> extents = extents_of(plan.stage(s));
+  needed[static_cast<std::size_t>(pipeline.output)] = std::move(output);
+  for (const int s : pipeline.moved) {
+    std::vector<std::int64_t> extents = extents_of(pipeline.stage(s));
     const std::size_t dims =
-        view.tensors[static_cast<std::size_t>(plan.stage(s).tensor)].shape.size();
+        view.tensors[static_cast<std::size_t>(pipeline.stage(s).tensor)].shape.size();
     for (std::size_t d = 0; d < dims; ++d) {
       std::int64_t low = kFar, high = -kFar;
       for (std::size_t r = 0; r < view.stages.size(); ++r)
         for (const ir::Read* read : ir::reads_of(view.stages[r].body)) {
-          if (read->tensor != plan.stage(s).tensor || needed[r].empty()) continue;
+          if (read->tensor != pipeline.stage(s).tensor || needed[r].empty()) continue;
           std::int64_t first = read->index[d].offset, last = first;
           for (const ir::AffineTerm& term : read->index[d].terms) {
             const std::int64_t reach =
@@ -292,17 +292,18 @@ std::vector<std::vector<std::int64_t>> needed_of(const StripPlan& plan,
   return needed;
 }
 
-std::optional<StripPlan> plan_strips(const CpuContext& context) {
+std::optional<Stencils> find_stencils(const CpuContext& context) {
   const te::Workload& workload = context.workload;
   if (workload.contract.free_layout || workload.stages.size() < 2) return {};
-  StripPlan plan;
-  plan.target = context.target;
-  plan.prepared = prepare_for_strips(workload);
-  if (analysis::has_scan(plan.prepared.nest) || analysis::has_recurrence(plan.prepared.nest) ||
-      !find_stages(plan) || !find_axes(plan))
+  Stencils pipeline;
+  pipeline.target = context.target;
+  pipeline.prepared = prepare_for_strips(workload);
+  if (analysis::has_scan(pipeline.prepared.nest) ||
+      analysis::has_recurrence(pipeline.prepared.nest) || !find_stages(pipeline) ||
+      !find_axes(pipeline))
     return {};
-  find_loose(plan);
-  return plan;
+  find_loose(pipeline);
+  return pipeline;
 }
 
 }  // namespace lathe::space

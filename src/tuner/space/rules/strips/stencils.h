@@ -22,7 +22,7 @@
 
 namespace lathe::space {
 
-struct StripPlan {
+struct Stencils {
   // What is read element by element is inlined, and nothing else.
   Prepared prepared;
   CpuTarget target;
@@ -49,11 +49,11 @@ struct StripPlan {
 };
 
 // Nothing where the workload is no such pipeline.
-std::optional<StripPlan> plan_strips(const CpuContext& context);
+std::optional<Stencils> find_stencils(const CpuContext& context);
 
 // By stage, how many iterations each of its iterators has where the output has so many: about, for
 // all that is read is taken to begin together. None for stages that are not moved.
-std::vector<std::vector<std::int64_t>> needed_of(const StripPlan& plan,
+std::vector<std::vector<std::int64_t>> needed_of(const Stencils& pipeline,
                                                  std::vector<std::int64_t> output);
 
 // True if the stage reads the tensor at the element that it computes, and nowhere else.
