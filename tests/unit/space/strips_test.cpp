@@ -70,6 +70,7 @@ TEST(Strips, AreNoChoiceElsewhere) {
                       "H[o,y,x] = sum(c,r,s) X[c,y+r,x+s]*V[o,c,r,s]\n"
                       "Y[o,y,x] = sum(c,r,s) H[c,y+r,x+s]*W[o,c,r,s]"),
             "none");
+  EXPECT_EQ(strips_of("X: f32[99,3]; T[i] = sum(j) X[i,j]; Y[i,j] = T[i] * T[j]"), "none");
   EXPECT_EQ(strips_of("X: f32[66,66]; T[y,x] = sum(r:3) X[y+r,x]\n"
                       "Y[y:100,x:60] = T[y/2,x] + T[y/2,x+1]"),
             "none");
@@ -115,6 +116,12 @@ const std::pair<const char*, std::string> kPipelines[] = {
      "X: f32[23,41]; A[y,x] = sum(r:3,s:3) X[y+r,x+s]; B[y:19,x:37] = A[y+1,x+1] - A[y,x+2]\n"
      "C[y:17,x:33] = B[y+1,x] * A[y+2,x+3]; Y[y:17,x:33] = C[y,x] + sqrt(abs(B[y+1,x+2])) + "
      "X[y,x]"},
+    {"windows_of_inputs",
+     "X: f32[23,41]; M[y,x] = (sum(r:3,s:3) X[y+r,x+s]) / 9\n"
+     "Q[y,x] = (sum(r:3,s:3) X[y+r,x+s]*X[y+r,x+s]) / 9\n"
+     "Y[y,x] = (X[y+1,x+1] - M[y,x]) * rsqrt(abs(Q[y,x] - M[y,x]*M[y,x]) + 0.01)"},
+    {"table_of_values",
+     "X: u8[23,41]; t: f32[256]; G[y,x] = t[X[y,x]]; Y[y,x] = G[y,x] - G[y+1,x+1] * G[y,x+2]"},
     {"bytes",
      "X: u8[23,41]; T[y,x] = sum(r:3) f32(X[y+r,x]); Y[y,x] = u8(T[y,x] * 0.1 + T[y,x+1] * 0.2)"},
     {"doubles_and_floats",

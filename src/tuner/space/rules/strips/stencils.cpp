@@ -120,6 +120,14 @@ bool is_in_window(const te::Stage& stage, const ir::Affine& row) {
   return space && sum;
 }
 
+// True for different places that move with the same iterators.
+bool are_neighbours(const std::vector<ir::Affine>& a, const std::vector<ir::Affine>& b) {
+  const auto move_alike = [](const ir::Affine& x, const ir::Affine& y) {
+    return std::ranges::equal(x.terms, y.terms, {}, &ir::AffineTerm::iter, &ir::AffineTerm::iter);
+  };
+  return a != b && std::ranges::equal(a, b, move_alike);
+}
+
 // True if the stage reads several neighbouring elements of the tensor for one of its own.
 bool reads_window(const te::Stage& stage, int tensor) {
   const ir::Read* first = nullptr;
@@ -127,10 +135,21 @@ bool reads_window(const te::Stage& stage, int tensor) {
     if (read->tensor != tensor) continue;
     for (const ir::Affine& row : read->index)
       if (is_in_window(stage, row)) return true;
-    if (first != nullptr && read->index != first->index) return true;
+    if (first != nullptr && are_neighbours(read->index, first->index)) return true;
     first = read;
   }
   return false;
+}
+
+// The same of any tensor that is no constant, for sums.
+bool sums_window(const Stencils& pipeline, const te::Stage& stage) {
+  return stage.reduce != ir::ReduceOp::kNone &&
+         std::ranges::any_of(ir::tensors_of(stage.body), [&](int tensor) {
+           const te::Tensor& read =
+               pipeline.prepared.view.tensors[static_cast<std::size_t>(tensor)];
+           return !read.constant && read.role != te::TensorRole::kLiteral &&
+                  reads_window(stage, tensor);
+         });
 }
 
 // The only output, which nothing reads; -1: there is none.
@@ -154,13 +173,16 @@ bool find_stages(Stencils& pipeline) {
   pipeline.output = find_output(pipeline);
   if (pipeline.output < 0) return false;
   bool window = false;
-  int bytes = 1;
+  int bytes = 1, sums = 0;
   for (int s = static_cast<int>(view.stages.size()); s-- > 0;) {
     const te::Stage& stage = pipeline.stage(s);
     if (!runs(pipeline, stage)) continue;
     if (!writes_plainly(view, stage) || !sums_windows(stage) || stage.iters.empty()) return false;
     bytes = std::max(bytes, size_of(stage.body->dtype));
-    if (s != pipeline.output) pipeline.moved.push_back(s);
+    if (s != pipeline.output) {
+      pipeline.moved.push_back(s);
+      sums += sums_window(pipeline, stage) ? 1 : 0;
+    }
     for (const ir::Read* read : ir::reads_of(stage.body)) {
       const te::Stage* writer = view.writer(read->tensor);
       if (writer == nullptr || !runs(pipeline, *writer)) continue;
@@ -169,7 +191,8 @@ bool find_stages(Stencils& pipeline) {
     }
   }
   pipeline.lanes = std::max(1, pipeline.target.lanes(bytes));
-  return window && pipeline.moved.size() < kMostStages;
+  // What several windows add up is best used while it is in registers.
+  return (window || sums > 1) && pipeline.moved.size() < kMostStages;
 }
 
 double iterations(const std::vector<std::int64_t>& extents) {
