@@ -284,7 +284,8 @@ double cycles_in_strips(const Stencils& pipeline, const StripChoice& choice, con
   double strips = 1;
   for (int axis = 0; axis < std::ssize(strip); ++axis) {
     const std::int64_t size = strip[static_cast<std::size_t>(axis)];
-    strips *= static_cast<double>((pipeline.extent(axis) + size - 1) / size);
+    const std::int64_t along = (pipeline.extent(axis) + size - 1) / size;
+    strips *= static_cast<double>(along);
   }
   const Kept kept = kept_of_strip(pipeline, sketch.nest, strip);
   const double written = bytes_of(tensor_at(view, pipeline.stage(pipeline.output).tensor));
