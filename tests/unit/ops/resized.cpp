@@ -109,6 +109,36 @@ TEST(Resize, PartsOfAnImage) {
       {1, 1, 4}, {1, 1.5, 2, 2.5});
 }
 
+// Where one division or product gives the places, no table says them; else one does.
+TEST(Resize, NearestWithAndWithoutTables) {
+  struct Row {
+    const char *in, *size, *rounding;
+    std::vector<double> row;
+    bool table;
+  };
+  const std::vector<Row> rows = {{"1,1,3", "6", "floor", {1, 1, 2, 2, 3, 3}, false},
+                                 {"1,1,6", "3", "floor", {1, 3, 5}, false},
+                                 {"1,1,6", "2", "ceil", {1, 4}, false},
+                                 {"1,1,1", "4", "floor", {1, 1, 1, 1}, false},
+                                 {"1,1,5", "1", "floor", {1}, false},
+                                 {"1,1,2", "5", "floor", {1, 1, 1, 2, 2}, false},
+                                 {"1,1,3", "5", "floor", {1, 1, 2, 2, 3}, false},
+                                 {"1,1,3", "4", "floor", {1, 1, 2, 3}, true},
+                                 {"1,1,2", "4", "ceil", {1, 2, 2, 2}, true},
+                                 {"1,1,5", "3", "floor", {1, 2, 4}, true}};
+  for (const Row& row : rows) {
+    const Arguments arguments = {{"input", row.in},
+                                 {"size", row.size},
+                                 {"mode", "nearest"},
+                                 {"coordinates", "asymmetric"},
+                                 {"rounding", row.rounding}};
+    const te::Workload p = built("resize", arguments);
+    EXPECT_EQ(p.find("Px") >= 0, row.table) << row.in << " " << row.size;
+    const std::int64_t size = std::stoll(std::string(row.in).substr(4));
+    expect_row(arguments, {1, 1, size}, row.row);
+  }
+}
+
 // By hand: 5 elements become 3.6 and then 3, which lie in the middle of what 5 cover.
 TEST(Resize, TheSameToBothSides) {
   expect_row({{"input", "1,1,5"}, {"scales", "0.72"}, {"coordinates", "half-pixel-symmetric"}},
