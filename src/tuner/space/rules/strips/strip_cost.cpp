@@ -15,10 +15,17 @@ namespace {
 // Of a vector: an operation, of which two start in a cycle; a function such as exp; a load or
 // store.
 constexpr double kOneOperation = 0.5, kOneFunction = 12, kOneAccess = 0.5;
-// A vector that lies in two lines, or whose elements lie one or more apart.
-constexpr double kTwoLines = 2, kApart = 4;
+// A vector whose elements do not lie side by side.
+constexpr double kApart = 4;
 // Of the loops around a tile, for each stage that has one.
 constexpr double kTileCycles = 4;
+// A vector is used over this share of a tile, and then leaves its register to another.
+constexpr double kHeldShare = 0.5;
+// Of a cache, for what a strip keeps: the rest is for inputs and outputs.
+constexpr double kKeptShare = 0.5;
+// Of the time of what comes from the first two caches, which goes on while tiles compute; and bytes
+// a cycle from the first.
+constexpr double kBesideWork = 0.5, kL1Rate = 64;
 // Registers that a tile needs beside its sums.
 constexpr double kBesideSums = 4;
 
@@ -51,38 +58,51 @@ const te::Tensor& tensor_at(const te::Workload& view, int tensor) {
   return view.tensors[static_cast<std::size_t>(tensor)];
 }
 
+// Of a tile: what it loads or stores, how many different places there are, and how often it uses
+// them.
+struct Loads {
+  double cycles = 0, places = 0, uses = 0;
+};
+
 // How a block goes through a tensor, by the loops that are written out.
 class Accesses {
  public:
-  Accesses(const ir::SizedNest& nest, const ir::Block& block, int lanes)
-      : nest_(nest), block_(block), lanes_(lanes) {
-    for (const ir::LoopId loop : nest.nest->loops_around(id_of(block))) {
+  Accesses(const ir::SizedNest& nest, ir::BlockId block, int lanes)
+      : nest_(nest), block_(nest.nest->blocks[block]), lanes_(lanes) {
+    const int bytes = lanes * size_of(nest.nest->buffers[block_.writes].dtype);
+    across_ = 1 + std::min(1.0, static_cast<double>(bytes) / kLine);
+    for (const ir::LoopId loop : nest.nest->loops_around(block)) {
       const ir::LoopKind kind = nest.nest->loops[loop].kind;
-      if (kind == ir::LoopKind::kUnrolled) unrolled_.push_back(loop);
-      else if (kind == ir::LoopKind::kVectorized) vector_ = loop;
-      else times_ *= static_cast<double>(nest.extent(loop));
+      const auto extent = static_cast<double>(nest.extent(loop));
+      if (kind == ir::LoopKind::kUnrolled) {
+        unrolled_.push_back(loop);
+        copies_ *= extent;
+        if (!nest.nest->is_reduction_loop(block, loop)) results_ *= extent;
+      } else if (kind == ir::LoopKind::kVectorized) {
+        vector_ = loop;
+      } else {
+        times_ *= extent;
+      }
     }
-    for (const ir::LoopId loop : unrolled_) copies_ *= static_cast<double>(nest.extent(loop));
   }
 
-  double times() const { return times_; }    // that the tile runs
-  double copies() const { return copies_; }  // of the body in it
+  double times() const { return times_; }      // that the tile runs
+  double copies() const { return copies_; }    // of the body in it
+  double results() const { return results_; }  // of these, that are not of one sum
 
-  // Cycles of the loads or stores at these places, each once in a tile.
-  double cycles(const std::vector<ir::Affine>& index, std::set<std::vector<std::int64_t>>& seen) {
-    const auto moved_by = [&](const ir::Affine& row, ir::LoopId loop) {
-      std::int64_t step = 0;
-      for (const ir::AffineTerm& term : row.terms)
-        for (const ir::LoopDigit& digit : block_.iters[static_cast<std::size_t>(term.iter)].digits)
-          if (digit.loop == loop) step += term.coef * nest_[digit.weight];
-      return step;
-    };
+  // Adds the loads or stores of vectors at these places, each once in a tile. What is the same for
+  // all lanes is no vector.
+  void add(const std::vector<ir::Affine>& index, std::set<std::vector<std::int64_t>>& seen,
+           Loads& vectors, Loads& others) const {
     double factor = 1;
+    bool moves = false;
     for (std::size_t d = 0; vector_ >= 0 && d < index.size(); ++d) {
       const std::int64_t step = std::abs(moved_by(index[d], vector_));
+      moves = moves || step > 0;
       if (step > 1 || (step == 1 && d + 1 < index.size())) factor = kApart;
     }
-    double cycles = 0;
+    Loads& loads = moves ? vectors : others;
+    loads.uses += copies_;
     std::vector<std::int64_t> at(unrolled_.size(), 0);
     for (bool more = true; more;) {
       std::vector<std::int64_t> place;
@@ -92,20 +112,25 @@ class Accesses {
         place.push_back(value);
       }
       const bool aligned = place.empty() || place.back() % lanes_ == 0;
-      if (seen.insert(std::move(place)).second)
-        cycles += kOneAccess * std::max(factor, aligned ? 1 : kTwoLines);
+      if (seen.insert(std::move(place)).second) {
+        loads.places += 1;
+        loads.cycles += kOneAccess * std::max(factor, aligned || !moves ? 1 : across_);
+      }
       more = false;
       for (std::size_t l = at.size(); l-- > 0 && !more;) {
         more = ++at[l] < nest_.extent(unrolled_[l]);
         if (!more) at[l] = 0;
       }
     }
-    return cycles;
   }
 
  private:
-  ir::BlockId id_of(const ir::Block& block) const {
-    return static_cast<ir::BlockId>(&block - nest_.nest->blocks.data());
+  std::int64_t moved_by(const ir::Affine& row, ir::LoopId loop) const {
+    std::int64_t step = 0;
+    for (const ir::AffineTerm& term : row.terms)
+      for (const ir::LoopDigit& digit : block_.iters[static_cast<std::size_t>(term.iter)].digits)
+        if (digit.loop == loop) step += term.coef * nest_[digit.weight];
+    return step;
   }
 
   const ir::SizedNest& nest_;
@@ -113,7 +138,8 @@ class Accesses {
   int lanes_;
   std::vector<ir::LoopId> unrolled_;
   ir::LoopId vector_ = -1;
-  double times_ = 1, copies_ = 1;
+  double times_ = 1, copies_ = 1, results_ = 1;
+  double across_ = 1;  // lines in which a vector lies that may begin anywhere
 };
 
 // True for what a tile has in registers, or in its code.
@@ -121,21 +147,35 @@ bool is_at_hand(const ir::Buffer& buffer) {
   return buffer.scope == ir::Scope::kRegister || buffer.scope == ir::Scope::kLiteral;
 }
 
+// How many times what registers would hold is loaded where they do not hold all of it.
+double times_loaded(const Loads& vectors, double registers) {
+  if (vectors.places <= registers || vectors.uses <= vectors.places) return 1;
+  const double again = (vectors.uses - vectors.places) * (1 - registers / vectors.places);
+  return (vectors.places + again) / vectors.places;
+}
+
 // Cycles of a block, with its data in the first cache.
-double cycles_of_block(const ir::SizedNest& nest, const ir::Block& block, int lanes) {
-  Accesses accesses(nest, block, lanes);
+double cycles_of_block(const ir::SizedNest& nest, ir::BlockId id, const Stencils& pipeline) {
+  const Accesses accesses(nest, id, pipeline.lanes);
+  const ir::Block& block = nest.nest->blocks[id];
   const auto& buffers = nest.nest->buffers;
-  double memory = 0;
+  const bool reduces = block.reduce != ir::ReduceOp::kNone;
+  Loads vectors, others, stores;
   std::map<int, std::set<std::vector<std::int64_t>>> seen;
   for (const ir::Read* read : ir::reads_of(block.body))
     if (!is_at_hand(buffers[static_cast<std::size_t>(read->tensor)]))
-      memory += accesses.cycles(read->index, seen[read->tensor]);
+      accesses.add(read->index, seen[read->tensor], vectors, others);
   if (!is_at_hand(buffers[static_cast<std::size_t>(block.writes)]))
-    memory += accesses.cycles(block.index, seen[block.writes]);
-  memory += kOneAccess * accesses.copies() * static_cast<double>(ir::lookups_of(block.body).size());
+    accesses.add(block.index, seen[block.writes], stores, stores);
+  const double registers = pipeline.target.vector_registers / kHeldShare - kBesideSums -
+                           (reduces ? accesses.results() : 0);
+  const double memory =
+      vectors.cycles * times_loaded(vectors, std::max(0.0, registers)) + others.cycles +
+      stores.cycles +
+      kOneAccess * accesses.copies() * static_cast<double>(ir::lookups_of(block.body).size());
   double work = operations_in(block.body);
   // A product is added up by the instruction that makes it.
-  if (block.reduce != ir::ReduceOp::kNone) work = std::max(work, kOneOperation);
+  if (reduces) work = std::max(work, kOneOperation);
   return accesses.times() * (beside(work * accesses.copies(), memory) + kTileCycles);
 }
 
@@ -277,8 +317,7 @@ double cycles_in_strips(const Stencils& pipeline, const StripChoice& choice, con
   double work = cycles_of_spills(nest, pipeline);
   for (const ir::BlockId id : sketch.nest.blocks_in_order()) {
     const ir::Block& block = sketch.nest.blocks[id];
-    if (!sketch.nest.buffers[block.writes].constant)
-      work += cycles_of_block(nest, block, pipeline.lanes);
+    if (!sketch.nest.buffers[block.writes].constant) work += cycles_of_block(nest, id, pipeline);
   }
   const std::vector<std::int64_t> strip = size_of_strip(pipeline, choice);
   double strips = 1;
@@ -293,9 +332,10 @@ double cycles_in_strips(const Stencils& pipeline, const StripChoice& choice, con
   for (const te::Tensor& tensor : view.tensors)
     if (tensor.role == te::TensorRole::kInput && !tensor.constant) outside += bytes_of(tensor);
   const int threads = pipeline.target.threads;
-  // What comes from the second cache comes while a tile computes.
-  const double moved = cycles_of_bytes(3 * kept.all * strips, kept.together, threads);
-  work = kept.together <= kL2 ? beside(work, moved) : work + moved;
+  const double moved = 3 * kept.all * strips;
+  if (kept.together <= kKeptShare * kL1) work += kBesideWork * moved / kL1Rate;
+  else if (kept.together <= kKeptShare * kL2) work += kBesideWork * moved / kL2Rate;
+  else work += cycles_of_bytes(moved, kept.together / kKeptShare, threads);
   work += cycles_of_bytes(written + outside, outside, threads) + kBlockCycles * strips;
   return work / strips * std::ceil(strips / threads) + start_cycles(threads);
 }

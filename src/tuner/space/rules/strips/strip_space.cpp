@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "tuner/space/costs.h"
+#include "tuner/space/rules/shared/axes.h"
 #include "tuner/space/rules/shared/choices.h"
 #include "tuner/space/rules/shared/knob_list.h"
 #include "tuner/space/rules/strips/stencils.h"
@@ -12,8 +14,16 @@
 namespace lathe::space {
 namespace {
 
-// A search starts with strips if they promise at most this share of the time without.
-constexpr double kStripsPay = 0.8;
+// A search starts with strips if they promise at most this share of the time without; of small
+// images, that the second cache holds with all that is made of them, less.
+constexpr double kStripsPay = 0.9, kSmallPay = 0.75;
+
+bool is_small(const te::Workload& view) {
+  double bytes = 0;
+  for (const te::Tensor& tensor : view.tensors)
+    if (tensor.role != te::TensorRole::kLiteral) bytes += bytes_of(tensor);
+  return bytes <= kL2 / 2;
+}
 
 const std::vector<std::int64_t> kTileVectors = {1, 2, 3, 4}, kTileHeights = {1, 2, 4};
 
@@ -30,6 +40,7 @@ class StripAlternatives : public Alternatives {
  public:
   StripAlternatives(const CpuContext& context, Stencils pipeline)
       : pipeline_(std::move(pipeline)),
+        pays_(is_small(context.direct->prepared.view) ? kSmallPay : kStripsPay),
         apart_(
             cycles_apart(context.direct->prepared.view, pipeline_.lanes, context.target.threads)) {
     rows_ = blocks_below({2, 4, 8, 16, 32, 64, 128}, pipeline_.extent(pipeline_.rows.back()));
@@ -54,13 +65,14 @@ class StripAlternatives : public Alternatives {
       for (const std::int64_t value : values)
         try_start([&](StripChoice& choice) { member(choice) = value; });
     };
-    try_kept();
-    try_all(rows_, [](StripChoice& choice) -> auto& { return choice.rows; });
-    try_all(depths_, [](StripChoice& choice) -> auto& { return choice.depth; });
-    try_all(widths_, [](StripChoice& choice) -> auto& { return choice.width; });
-    try_all(kTileHeights, [](StripChoice& choice) -> auto& { return choice.kept_height.value; });
-    try_all(kTileHeights, [](StripChoice& choice) -> auto& { return choice.height.value; });
-    try_kept();
+    for (int round = 0; round < 2; ++round) {
+      try_kept();
+      try_all(rows_, [](StripChoice& choice) -> auto& { return choice.rows; });
+      try_all(depths_, [](StripChoice& choice) -> auto& { return choice.depth; });
+      try_all(widths_, [](StripChoice& choice) -> auto& { return choice.width; });
+      try_all(kTileHeights, [](StripChoice& choice) -> auto& { return choice.kept_height.value; });
+      try_all(kTileHeights, [](StripChoice& choice) -> auto& { return choice.height.value; });
+    }
     return least_ >= 0;
   }
 
@@ -108,7 +120,7 @@ class StripAlternatives : public Alternatives {
     set(at_.height, start_.height.value);
     set(at_.kept_vectors, start_.kept_vectors.value);
     set(at_.kept_height, start_.kept_height.value);
-    if (least_ <= kStripsPay * apart_) std::swap(derived.starts[0], start);
+    if (least_ <= pays_ * apart_) std::swap(derived.starts[0], start);
     if (derived.starts.size() >= kMostStarts) derived.starts.pop_back();
     derived.starts.insert(derived.starts.begin() + 1, std::move(start));
   }
@@ -147,6 +159,7 @@ class StripAlternatives : public Alternatives {
   }
 
   Stencils pipeline_;
+  double pays_;        // at this share of the time without strips
   double apart_;       // cycles without strips
   double least_ = -1;  // with them
   std::vector<std::int64_t> rows_, depths_, widths_;
