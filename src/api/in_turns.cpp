@@ -3,10 +3,10 @@
 #include <sched.h>
 
 #include <algorithm>
-#include <chrono>
 #include <map>
 #include <utility>
 
+#include "base/clock.h"
 #include "base/statistics.h"
 
 namespace lathe::api {
@@ -14,10 +14,6 @@ namespace {
 
 constexpr int kFewestCalls = 5;
 constexpr std::size_t kMostTimes = 4'000'000;  // that are kept
-
-double seconds_now() {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
-}
 
 // Keeps the calling thread where it is.
 class OnOneProcessor {

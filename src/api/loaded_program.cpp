@@ -3,11 +3,11 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <chrono>
 #include <cstdlib>
 #include <cstring>
 
 #include "api/targets.h"
+#include "base/clock.h"
 #include "base/rng.h"
 #include "base/statistics.h"
 #include "compiler/backends/backends.h"
@@ -27,10 +27,6 @@ Status check_scratch(std::int64_t worker_bytes, int threads) {
                  "the scratch of {} threads takes {:.1f} GB, and this machine has {:.1f}; use "
                  "fewer",
                  threads, bytes / 1e9, memory / 1e9);
-}
-
-double now() {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
 }
 
 }  // namespace
@@ -139,28 +135,28 @@ void LoadedProgram::fill_random(std::uint64_t seed) {
 
 double LoadedProgram::time(double seconds, CacheMode cache) {
   if (cache == CacheMode::kWarm) {
-    const double start = now();
+    const double start = seconds_now();
     std::int64_t calls = 0;
     double spent = 0;
     do {
       call();
       ++calls;
-      spent = now() - start;
+      spent = seconds_now() - start;
     } while (spent < seconds);
     return spent / static_cast<double>(calls);
   }
   constexpr std::size_t kFewest = 5;
   std::vector<double> times;
-  const double began = now();
+  const double began = seconds_now();
   double spent = 0;
   // To empty the caches may take longer than the calls, and is no reason to go on for long.
   do {
     module::make_cold(touched_);
-    const double start = now();
+    const double start = seconds_now();
     call();
-    times.push_back(now() - start);
+    times.push_back(seconds_now() - start);
     spent += times.back();
-  } while (spent < seconds && (times.size() < kFewest || now() - began < 2 * seconds));
+  } while (spent < seconds && (times.size() < kFewest || seconds_now() - began < 2 * seconds));
   return quantile(std::move(times), 0.5);
 }
 

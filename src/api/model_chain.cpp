@@ -1,11 +1,11 @@
 #include "api/model_chain.h"
 
 #include <algorithm>
-#include <chrono>
 #include <cstdlib>
 #include <cstring>
 
 #include "api/targets.h"
+#include "base/clock.h"
 #include "base/rng.h"
 #include "base/statistics.h"
 #include "compiler/backends/backends.h"
@@ -24,10 +24,6 @@ std::shared_ptr<std::byte> chain_area(std::int64_t bytes) {
   if (memory == nullptr) throw std::bad_alloc();
   std::memset(memory, 0, static_cast<std::size_t>(bytes));
   return {memory, [](std::byte* held) { std::free(held); }};
-}
-
-double chain_clock() {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
 }
 
 }  // namespace
@@ -147,11 +143,11 @@ void ModelChain::call() {
 
 double ModelChain::time(double seconds) {
   constexpr std::size_t kFewest = 3;
-  const double began = chain_clock();
+  const double began = seconds_now();
   std::vector<double> calls;
   for (double now = began; now - began < seconds || calls.size() < kFewest;) {
     call();
-    const double after = chain_clock();
+    const double after = seconds_now();
     calls.push_back(after - now);
     now = after;
   }
@@ -160,14 +156,14 @@ double ModelChain::time(double seconds) {
 
 std::vector<double> ModelChain::node_times(double seconds) {
   std::vector<std::vector<double>> all(graph_.nodes.size());
-  const double began = chain_clock();
+  const double began = seconds_now();
   do {
     for (std::size_t n = 0; n < graph_.nodes.size(); ++n) {
-      const double start = chain_clock();
+      const double start = seconds_now();
       run_node(n);
-      all[n].push_back(chain_clock() - start);
+      all[n].push_back(seconds_now() - start);
     }
-  } while (chain_clock() - began < seconds);
+  } while (seconds_now() - began < seconds);
   std::vector<double> medians;
   for (auto& times : all) medians.push_back(quantile(std::move(times), 0.5));
   return medians;

@@ -75,6 +75,11 @@ Result<int> perform_on_model(const Flags& flags) {
                   "{} of packed constants",
                   made.nodes, made.programs, made.recorded, megabytes(made.unshared_bytes),
                   megabytes(made.arena_bytes), megabytes(made.constant_bytes)));
+  if (made.recorded < made.programs && flags.schedule == "best")
+    complain(
+        fmt::format("{} of its programs are not tuned; lathe tune with the same model and "
+                    "flags looks for faster ones",
+                    made.programs - made.recorded));
   if (checked) complain(text_of(*checked));
   print_files(files);
   return kDone;

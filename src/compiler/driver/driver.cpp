@@ -1,23 +1,15 @@
 #include "compiler/driver/driver.h"
 
 #include <algorithm>
-#include <chrono>
 #include <utility>
 
+#include "base/clock.h"
 #include "compiler/lower/lower.h"
 #include "compiler/te/algorithms.h"
 #include "compiler/te/naive_nest.h"
 #include "runtime/tensor/layout.h"
 
 namespace lathe::driver {
-namespace {
-
-double now() {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
-}
-
-}  // namespace
-
 Result<const codegen::Backend*> backend_for(const Target& target, Backends backends) {
   for (const codegen::Backend* backend : backends)
     if (backend->accepts(target)) return backend;
@@ -114,12 +106,12 @@ Result<flat::Program> lowered(const te::Workload& workload, const schedule::Trac
 Result<Code> compile(const flat::Program& program, const Target& target, Backends backends) {
   const codegen::Backend& backend = *LATHE_TRY(backend_for(target, backends));
   Code code;
-  const double start = now();
+  const double start = seconds_now();
   code.object = LATHE_TRY(backend.generate(program, target, ""));
-  const double generated = now();
+  const double generated = seconds_now();
   code.library = LATHE_TRY(backend.link(code.object, target, {}));
   code.generate_seconds = generated - start;
-  code.link_seconds = now() - generated;
+  code.link_seconds = seconds_now() - generated;
   return code;
 }
 

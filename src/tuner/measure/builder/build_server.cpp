@@ -3,10 +3,10 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-#include <chrono>
 #include <cstring>
 #include <fstream>
 
+#include "base/clock.h"
 #include "base/hash.h"
 #include "base/processors.h"
 #include "compiler/te/parse.h"
@@ -18,10 +18,6 @@ namespace lathe::builder {
 namespace {
 
 using measure::Built;
-
-double now() {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
-}
 
 // Code and library of a lowered program. Every error here is one of building.
 Status generate(const flat::Program& program, const Target& target, driver::Backends backends,
@@ -68,10 +64,10 @@ Result<Target> host_target(driver::Backends backends) {
 
 Result<Built> build(const te::Workload& workload, const schedule::Trace& trace,
                     const Target& target, driver::Backends backends) try {
-  const double start = now();
+  const double start = seconds_now();
   const flat::Program flat_program = LATHE_TRY(driver::lowered(workload, trace, target));
   Built built = describe(flat_program);
-  built.lower_seconds = now() - start;
+  built.lower_seconds = seconds_now() - start;
   LATHE_TRY_STATUS(generate(flat_program, target, backends, built));
   return built;
 } catch (const InvariantError& broken) {
@@ -123,10 +119,10 @@ Result<BuildServer::Reply> BuildServer::build_candidate(const runner::Message& m
   if (!workload_) return fail(ErrorKind::kDataLoss, "a candidate came before its workload");
   known_.insert(request.known.begin(), request.known.end());
   const auto trace = LATHE_TRY(schedule::trace_from_json(LATHE_TRY(parse_json(request.trace))));
-  const double start = now();
+  const double start = seconds_now();
   const flat::Program program = LATHE_TRY(driver::lowered(*workload_, trace, target_));
   Built built = describe(program);
-  built.lower_seconds = now() - start;
+  built.lower_seconds = seconds_now() - start;
   built.known = !request.anew && known_.contains(built.program_hash);
   if (!built.known) LATHE_TRY_STATUS(generate(program, target_, backends_, built));
   if (!built.known && assembler_) LATHE_TRY_STATUS(assembler_->assemble(built));
