@@ -4,9 +4,9 @@
 Usage: bench/python/onnx_models.py [--threads N] [--seconds S] [--tune S] [--db FILE] [MODEL ...]
 
 It runs in the environment of scripts/bench, build/peers. Weights are random, with batch-norm
-statistics set by one pass. Each contestant runs in a process of its own, which is stopped between its turns. A row
-tells the medians and the fastest of all turns, in ms, and the median ratio of neighbouring turns:
-that of the faster peer over Lathe.
+statistics set by one pass. Each contestant runs in a process of its own, which is stopped between
+its turns. A row tells the medians and the fastest of all turns, in ms, and the median ratio of
+neighbouring turns: that of the faster peer over Lathe.
 """
 
 from __future__ import annotations
