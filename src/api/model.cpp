@@ -43,6 +43,7 @@ class NodePrograms {
     auto checked = LATHE_TRY(check_program(workload, chosen.trace, chosen.target, checking_));
     if (!checked_ || (checked_->done && !checked.done)) checked_ = std::move(checked);
     recorded_ += chosen.record ? 1 : 0;
+    if (!chosen.note.empty()) notes_.insert(chosen.note);
     auto program = LATHE_TRY(flat_program(workload, chosen.trace, chosen.target));
     return &programs_.emplace(key, std::move(program)).first->second;
   }
@@ -50,6 +51,7 @@ class NodePrograms {
   int programs() const { return static_cast<int>(programs_.size()); }
   int recorded() const { return recorded_; }
   const Checked& checked() const { return *checked_; }
+  const std::set<std::string>& notes() const { return notes_; }
 
  private:
   Result<Chosen> schedule_for(const te::Workload& workload) {
@@ -65,6 +67,7 @@ class NodePrograms {
   std::map<std::string, flat::Program> programs_;
   std::optional<Checked> checked_;  // of a node that was not, where there is one
   int recorded_ = 0;
+  std::set<std::string> notes_;
 };
 
 class ModelMaker {
@@ -90,6 +93,7 @@ class ModelMaker {
     out_.unshared_bytes = joined.unshared_bytes;
     out_.constant_bytes = joined.program.constant_bytes;
     out_.checked = programs_.checked();
+    out_.notes = programs_.notes();
     out_.program = std::move(joined.program);
     return std::move(out_);
   }
@@ -198,7 +202,8 @@ Result<ModelProgram> model_program(const graph::Graph& graph, const ScheduleSour
                    "models become libraries for processors alone yet, not for {}", target.text());
   if (graph.nodes.empty())
     return fail(ErrorKind::kInvalidArgument,
-                "the model computes nothing: all of its outputs are known or are inputs");
+                "the model computes nothing: all of its outputs are known, or are inputs, in "
+                "another shape perhaps");
   return ModelMaker(graph, source, target, checking, progress).run();
 }
 

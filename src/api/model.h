@@ -3,6 +3,7 @@
 #pragma once
 
 #include <functional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -30,6 +31,7 @@ struct ModelProgram {
   std::int64_t arena_bytes = 0, unshared_bytes = 0, constant_bytes = 0;
   Checked checked;
   std::vector<std::string> left_out;  // inputs that no node reads
+  std::set<std::string> notes;        // on the choice of programs, as Chosen has them
 };
 
 // What is being done: "checking node 3 of 60".

@@ -18,7 +18,7 @@ constexpr int kMostTrials = 1 << 20;  // of a task: the scheduler ends it
 constexpr int kBatch = 24, kLeastBatch = 4, kFirstBatch = 16;
 constexpr double kTrialSeconds = 0.25;                // roughly
 constexpr double kRaceShare = 0.1, kLastShare = 0.1;  // of the time
-constexpr double kLeastRace = 1;                      // seconds, with what it builds
+constexpr double kLeastTaskRace = 1;                  // seconds, with what it builds
 constexpr double kLastSeconds = 5;                    // where there is no limit, at least
 
 double since(std::chrono::steady_clock::time_point began) {
@@ -99,6 +99,11 @@ class ModelTuner {
     measuring.cache = request_.options.run.cache_mode;
     session_ = LATHE_TRY(measure::open_session(request_.target, measuring));
     codegen_version_ = LATHE_TRY(codegen_version(request_.target));
+    // Once for all tasks: to learn from many records takes seconds.
+    say("learning from other records");
+    learned_ = request_.options;
+    LATHE_TRY(
+        begin_from_others(request_.global_model, "", request_.target, store_.get(), learned_));
     return {};
   }
 
@@ -118,7 +123,7 @@ class ModelTuner {
   }
 
   tune::Options options_of_task() const {
-    tune::Options options = request_.options;
+    tune::Options options = learned_;
     const auto tasks = static_cast<double>(tasks_.size());
     double trials = options.run.trials / tasks, race = options.race.seconds;
     if (limited()) {
@@ -140,8 +145,6 @@ class ModelTuner {
     made.workload = te::canonical(given);
     made.space = LATHE_TRY(space_of_key(given, request_.target, request_.options.run.flavour));
     made.options = options_of_task();
-    LATHE_TRY(begin_from_others(request_.global_model, tasks_[t].key, request_.target, store_.get(),
-                                made.options));
     made.measurer = LATHE_TRY(measure::make_measurer(session_, made.workload));
     made.subject = LATHE_TRY(
         tune::make_subject(*made.space, made.options, request_.target, made.measurer->machine()));
@@ -193,7 +196,7 @@ class ModelTuner {
       return out_.tasks[t].weight * out_.tasks[t].best;
     });
     for (const std::size_t t : order) {
-      if (stopped() || left(kLastShare) < kLeastRace) break;
+      if (stopped() || left(kLastShare) < kLeastTaskRace) break;
       if (!tunings_[t] || out_.tasks[t].best == 0) continue;
       now_ = t;
       say("racing");
@@ -257,6 +260,7 @@ class ModelTuner {
   std::unique_ptr<store::Store> store_;
   std::shared_ptr<measure::Session> session_;
   int codegen_version_ = 0;
+  tune::Options learned_;
   std::vector<std::optional<Tuning>> tunings_;
   tune::TaskScheduler scheduler_;
   std::size_t now_ = 0;

@@ -1,5 +1,6 @@
 // lathe compile: a workload or a model as a shared library with a C header and an example that
 // calls it.
+#include <filesystem>
 #include <memory>
 #include <optional>
 
@@ -52,7 +53,12 @@ std::string text_of(const api::ModelCheck& checked) {
 Result<int> perform_on_model(const Flags& flags) {
   LATHE_TRY_STATUS(check_flags_of_model(flags.workload));
   const api::ArtifactRequest request{flags.output, flags.name, flags.checking()};
-  LATHE_TRY_STATUS(api::files_of(request));
+  const auto wanted = LATHE_TRY(api::files_of(request));
+  std::error_code ignored;
+  if (std::filesystem::equivalent(wanted.library, flags.workload.text, ignored))
+    return fail_at("-o", ErrorKind::kInvalidArgument,
+                   "the library would be written over the model {}; give another file",
+                   flags.workload.text);
   const Target asked = LATHE_TRY(target_of(flags.machine));
   const auto graph = LATHE_TRY(api::read_model(flags.workload.text, flags.workload.shapes));
   const auto source = LATHE_TRY(
@@ -70,11 +76,12 @@ Result<int> perform_on_model(const Flags& flags) {
   for (const std::string& input : made.left_out)
     complain(fmt::format("no node reads the input {}, and the library does not have it", input));
   complain(threads_line(flags.machine, asked));
-  complain(
-      fmt::format("{} nodes, {} programs, {} of them tuned; {} between them in an arena of {}, "
-                  "{} of packed constants",
-                  made.nodes, made.programs, made.recorded, megabytes(made.unshared_bytes),
-                  megabytes(made.arena_bytes), megabytes(made.constant_bytes)));
+  for (const std::string& note : made.notes) complain(note);
+  complain(fmt::format(
+      "{}, {}, {} of them tuned; {} between them in an arena of {}, "
+      "{} of packed constants",
+      counted(made.nodes, "node"), counted(made.programs, "program"), made.recorded,
+      megabytes(made.unshared_bytes), megabytes(made.arena_bytes), megabytes(made.constant_bytes)));
   if (made.recorded < made.programs && flags.schedule == "best")
     complain(
         fmt::format("{} of its programs are not tuned; lathe tune with the same model and "

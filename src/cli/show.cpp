@@ -24,6 +24,9 @@ struct Flags {
 // A model has sizes that are open, and nothing else of a workload's flags.
 Result<int> perform_on_model(const Flags& flags) {
   LATHE_TRY_STATUS(check_flags_of_model(flags.workload));
+  if (flags.json)
+    return fail_at("--json", ErrorKind::kInvalidArgument,
+                   "a graph is shown as text; leave it out, or ask lathe bench or lathe tune");
   return show_model(flags.workload.text, flags.workload.shapes,
                     flags.what.empty() ? "graph" : flags.what, flags.after);
 }

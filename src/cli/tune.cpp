@@ -124,6 +124,9 @@ Result<int> perform_on_model(const Flags& flags) {
                    "nothing is measured of a model with 0 trials; lathe compile {} --schedule "
                    "predicted takes what a model of costs says",
                    flags.workload.text);
+  if (flags.machine.cache != CacheMode::kWarm)
+    return fail_at("--cache", ErrorKind::kInvalidArgument,
+                   "nodes of a model find in the caches what others left; leave it out");
   ModelTuneFlags model{flags.workload.text, flags.workload.shapes, {}, {}, flags.json};
   model.request.target = LATHE_TRY(target_of(flags.machine));
   model.request.database = flags.machine.database;

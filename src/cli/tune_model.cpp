@@ -1,6 +1,8 @@
 #include "cli/tune_model.h"
 
+#include <algorithm>
 #include <mutex>
+#include <utility>
 
 #include "api/model.h"
 #include "cli/application.h"
@@ -31,8 +33,9 @@ std::string text_of(const api::LastWord& last, const std::vector<api::TunedTask>
   if (last.before == 0) return "";
   std::string out = fmt::format("the whole, called node by node, took {}", time_text(last.before));
   if (last.exchanges.empty())
-    return out +
-           fmt::format("; no other of {} made it faster\n", counted(last.tried, "fast program"));
+    return out + (last.tried == 0 ? "; no other programs were tried in it\n"
+                                  : fmt::format("; none of {} made it faster\n",
+                                                counted(last.tried, "other program")));
   out += fmt::format(", {} with other programs for\n", time_text(last.after));
   for (const api::Exchange& exchange : last.exchanges)
     for (const api::TunedTask& task : tasks)
@@ -55,9 +58,15 @@ std::string text_of(const api::TunedModel& tuned) {
   }
   out += fmt::format("{}, {:.1f} s{}\n", counted(trials, "trial"), tuned.seconds,
                      tuned.interrupted ? "; interrupted, the same command goes on" : "");
+  const auto measured = std::ranges::count_if(
+      tuned.tasks, [](const api::TunedTask& t) { return t.first > 0 && t.best > 0; });
   if (tuned.best() > 0)
-    out += fmt::format("in its tasks a run takes {} now, {} by default programs\n",
-                       time_text(tuned.best()), time_text(tuned.first()));
+    out += fmt::format(
+        "in its {} a run takes {} now, {} by default programs\n",
+        std::cmp_less(measured, tuned.tasks.size())
+            ? fmt::format("{} of {} tasks that were measured", measured, tuned.tasks.size())
+            : std::string("tasks"),
+        time_text(tuned.best()), time_text(tuned.first()));
   return out + text_of(tuned.last_word, tuned.tasks);
 }
 

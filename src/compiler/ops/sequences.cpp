@@ -93,7 +93,7 @@ class OneWay {
   }
   std::string c_before() const {
     if (!s_.initial) return earlier(c(), "k");
-    const std::string given = s_.cell.read(name("c_0") + "[b,k]");
+    std::string given = s_.cell.read(name("c_0") + "[b,k]");
     if (s_.length == 1) return given;
     return fmt::format("select({}, {}, {})", first(), given, earlier(c(), "k"));
   }

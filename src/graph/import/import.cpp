@@ -71,7 +71,12 @@ class Importer {
       LATHE_TRY_STATUS(add_input(info, open));
     }
     for (const auto& [name, shape] : options_.shapes)
-      if (!used_.contains(name))
+      if (!used_.contains(name) && dims_.contains(name))
+        return fail_at("--shape", ErrorKind::kInvalidArgument,
+                       "'{}' names a dimension: give it one size, and none where an input's whole "
+                       "shape has it",
+                       name);
+      else if (!used_.contains(name))
         return fail_at("--shape", ErrorKind::kInvalidArgument,
                        "'{}' is no input of the model and no name of a dimension of one; there are "
                        "{}",
@@ -89,13 +94,15 @@ class Importer {
       unknown_types_[info.name] = onnx::type_name(info.type);
       return define(info.name, kUnknown, place);
     }
-    names_.push_back(info.name);
+    names_.insert(info.name);
     const auto whole = options_.shapes.find(info.name);
     Value value{info.name, *dtype, {}, {}, {}};
     if (whole != options_.shapes.end()) {
       used_.insert(info.name);
       LATHE_TRY_STATUS(agree(info, whole->second));
       value.shape = whole->second;
+      for (const onnx::Dim& dim : info.shape.value_or(std::vector<onnx::Dim>()))
+        if (!dim.name.empty()) dims_.insert(dim.name);
     } else if (!info.shape) {
       open.insert(fmt::format("--shape {}=1,3,224,224", info.name));
     } else {
@@ -130,7 +137,7 @@ class Importer {
   std::int64_t size_of_dim(const onnx::Dim& dim, const onnx::ValueInfo& info,
                            std::set<std::string, std::less<>>& open) {
     if (dim.size) return *dim.size;
-    if (!dim.name.empty()) names_.push_back(dim.name);
+    if (!dim.name.empty()) names_.insert(dim.name), dims_.insert(dim.name);
     const auto given = options_.shapes.find(dim.name);
     if (!dim.name.empty() && given != options_.shapes.end() && given->second.size() == 1) {
       used_.insert(dim.name);
@@ -302,8 +309,9 @@ class Importer {
   Imported out_;
   std::map<std::string, int, std::less<>> ids_;
   std::map<std::string, std::string, std::less<>> unknown_types_;
-  std::set<std::string, std::less<>> used_;  // of the names in options_.shapes
-  std::vector<std::string> names_;           // that --shape may have
+  std::set<std::string, std::less<>> used_;   // of the names in options_.shapes
+  std::set<std::string, std::less<>> names_;  // that --shape may have
+  std::set<std::string, std::less<>> dims_;   // of these, those of dimensions
   std::set<int> named_;
 };
 

@@ -58,6 +58,15 @@ TEST_F(Models, WrongWordsAndFilesAreAnswered) {
   refused({"tune", path.c_str(), "--shape", "batch=1", "--trials", "0"}, kWrongUsage,
           "nothing is measured of a model with 0 trials");
   refused({"tune", path.c_str()}, kWrongUsage, "--shape batch=1");
+  refused({"tune", path.c_str(), "--shape", "batch=1", "--cache", "cold"}, kWrongUsage,
+          "nodes of a model find in the caches what others left");
+  refused({"show", path.c_str(), "--shape", "batch=1", "--json"}, kWrongUsage,
+          "a graph is shown as text");
+  refused({"show", path.c_str(), "--shape", "batch=2,3"}, kWrongUsage,
+          "'batch' names a dimension: give it one size");
+  refused(
+      {"compile", path.c_str(), "--shape", "batch=1", "--schedule", "default", "-o", path.c_str()},
+      kWrongUsage, "the library would be written over the model");
   refused({"bench", path.c_str(), "--shape", "batch=1", "--serve"}, kWrongUsage,
           "this is for one workload");
   refused({"race", path.c_str()}, kFailed, "which `lathe show`, `tune`, `bench` and `compile`");

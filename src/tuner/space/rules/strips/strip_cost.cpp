@@ -22,7 +22,7 @@ constexpr double kTileCycles = 4;
 // A vector is used over this share of a tile, and then leaves its register to another.
 constexpr double kHeldShare = 0.5;
 // Of a cache, for what a strip keeps: the rest is for inputs and outputs.
-constexpr double kKeptShare = 0.5;
+constexpr double kCacheShare = 0.5;
 // Of the time of what comes from the first two caches, which goes on while tiles compute; and bytes
 // a cycle from the first.
 constexpr double kBesideWork = 0.5, kL1Rate = 64;
@@ -333,9 +333,9 @@ double cycles_in_strips(const Stencils& pipeline, const StripChoice& choice, con
     if (tensor.role == te::TensorRole::kInput && !tensor.constant) outside += bytes_of(tensor);
   const int threads = pipeline.target.threads;
   const double moved = 3 * kept.all * strips;
-  if (kept.together <= kKeptShare * kL1) work += kBesideWork * moved / kL1Rate;
-  else if (kept.together <= kKeptShare * kL2) work += kBesideWork * moved / kL2Rate;
-  else work += cycles_of_bytes(moved, kept.together / kKeptShare, threads);
+  if (kept.together <= kCacheShare * kL1) work += kBesideWork * moved / kL1Rate;
+  else if (kept.together <= kCacheShare * kL2) work += kBesideWork * moved / kL2Rate;
+  else work += cycles_of_bytes(moved, kept.together / kCacheShare, threads);
   work += cycles_of_bytes(written + outside, outside, threads) + kBlockCycles * strips;
   return work / strips * std::ceil(strips / threads) + start_cycles(threads);
 }
