@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <chrono>
-#include <map>
 #include <set>
 
 #include "api/model_chain.h"
@@ -33,6 +32,18 @@ struct Contender {
   schedule::Trace trace;
 };
 
+// What the model chose of each task: {KEY: {"over": the id of the best record then, "trace": ...}}.
+Result<Json> stored_choice(store::Store& store, const std::string& name) {
+  const auto text = LATHE_TRY(store.get(name));
+  const auto choice = text ? parse_json(*text) : Result<Json>(Json::object());
+  return choice && choice->is_object() ? *choice : Json::object();
+}
+
+// It chose something of the task, and no better record has come since.
+bool has_choice(const Json& choice, const std::string& key, std::int64_t best) {
+  return choice.contains(key) && choice[key].value("over", std::int64_t{0}) == best;
+}
+
 class LastWordMaker {
  public:
   LastWordMaker(const graph::Graph& graph, store::Store& store, const LastWordRequest& request)
@@ -45,13 +56,11 @@ class LastWordMaker {
     chain_->call();
     out_.before = chain_->time(2 * kLeastSlice);
     for (const std::size_t task : in_order())
-      for (std::size_t c = 1; c < contenders_[task].size() && !late(); ++c)
-        LATHE_TRY_STATUS(try_one(task, c));
+      for (std::size_t c = 0; c < contenders_[task].size() && !late(); ++c)
+        if (c != current_[task]) try_one(task, c);
     out_.after = out_.before;
     for (const Exchange& exchange : out_.exchanges) out_.after *= 1 - exchange.gain;
-    if (!out_.exchanges.empty())
-      LATHE_TRY_STATUS(
-          store_.put(name_of_choice(graph_, request_.target, request_.cache_mode), dump(choice_)));
+    if (!out_.exchanges.empty()) LATHE_TRY_STATUS(store_.put(name_, dump(choice_)));
     return std::move(out_);
   }
 
@@ -64,15 +73,19 @@ class LastWordMaker {
     return past.count() > request_.seconds || (request_.stop && request_.stop());
   }
 
-  // The best program of each task; the default one where none is recorded.
+  // The programs that the model has now: what it chose before, else the best of each task, else the
+  // default one.
   Status begin() {
+    choice_ = LATHE_TRY(stored_choice(store_, name_));
     const auto otherwise = LATHE_TRY(schedule_source({.which = "default", .database = {}}));
     contenders_.resize(chain_->tasks().size());
+    current_.resize(contenders_.size(), 0);
     for (std::size_t t = 0; t < contenders_.size(); ++t) {
       LATHE_TRY_STATUS(find_contenders(t));
+      find_current(t);
       const schedule::Trace trace = contenders_[t].empty()
                                         ? LATHE_TRY(otherwise(workload(t), request_.target)).trace
-                                        : contenders_[t][0].trace;
+                                        : contenders_[t][current_[t]].trace;
       chain_->set(t, LATHE_TRY(chain_->build(t, trace, Checking::kSkip)));
     }
     return {};
@@ -97,6 +110,17 @@ class LastWordMaker {
     });
   }
 
+  void find_current(std::size_t task) {
+    const std::string& key = chain_->tasks()[task].key;
+    const auto& all = contenders_[task];
+    if (all.empty() || !has_choice(choice_, key, all[0].record.id)) {
+      choice_.erase(key);
+      return;
+    }
+    for (std::size_t c = 0; c < all.size(); ++c)
+      if (all[c].record.trace == choice_[key]["trace"]) current_[task] = c;
+  }
+
   std::vector<std::size_t> in_order() const {
     std::vector<std::size_t> order;
     for (std::size_t t = 0; t < contenders_.size(); ++t)
@@ -108,12 +132,12 @@ class LastWordMaker {
     return order;
   }
 
-  Status try_one(std::size_t task, std::size_t contender) {
+  void try_one(std::size_t task, std::size_t contender) {
     auto built = chain_->build(task, contenders_[task][contender].trace, Checking::kSkip);
-    if (!built) return {};  // made by another code generator
+    if (!built) return;  // it does not apply any more
     ++out_.tried;
-    std::vector<double> ratios;
     ModelChain::Programs other = std::move(*built);
+    std::vector<double> ratios;
     for (int round = 0; round < kRounds && !late(); ++round) {
       const double now = chain_->time(kLeastSlice);
       other = chain_->set(task, std::move(other));
@@ -121,17 +145,23 @@ class LastWordMaker {
       other = chain_->set(task, std::move(other));
       ratios.push_back(then / now);
     }
-    if (std::ssize(ratios) < kRounds) return {};
     const auto better = std::ranges::count_if(ratios, [](double ratio) { return ratio < 1; });
-    const double ratio = quantile(ratios, 0.5);
-    if (ratio > kClear || better < 3 * kRounds / 4) return {};
+    if (std::ssize(ratios) < kRounds || better < 3 * kRounds / 4) return;
+    const double ratio = quantile(std::move(ratios), 0.5);
+    if (ratio > kClear) return;
     chain_->set(task, std::move(other));
+    exchange(task, contender, ratio);
+  }
+
+  void exchange(std::size_t task, std::size_t contender, double ratio) {
+    current_[task] = contender;
     const std::string& key = chain_->tasks()[task].key;
-    std::erase_if(out_.exchanges, [&](const Exchange& e) { return e.workload == key; });
-    out_.exchanges.push_back({key, 1 - ratio});
-    choice_[key] = {{"over", contenders_[task][0].record.id},
-                    {"trace", contenders_[task][contender].record.trace}};
-    return {};
+    const auto known = std::ranges::find(out_.exchanges, key, &Exchange::workload);
+    if (known == out_.exchanges.end()) out_.exchanges.push_back({key, 1 - ratio});
+    else known->gain = 1 - (1 - known->gain) * ratio;
+    const auto& all = contenders_[task];
+    if (contender == 0) choice_.erase(key);
+    else choice_[key] = {{"over", all[0].record.id}, {"trace", all[contender].record.trace}};
   }
 
   const std::chrono::steady_clock::time_point began_ = std::chrono::steady_clock::now();
@@ -139,20 +169,12 @@ class LastWordMaker {
   store::Store& store_;
   const LastWordRequest& request_;
   std::unique_ptr<ModelChain> chain_;
+  const std::string name_ = name_of_choice(graph_, request_.target, request_.cache_mode);
   std::vector<std::vector<Contender>> contenders_;  // by task, the best first
-  Json choice_ = Json::object();
+  std::vector<std::size_t> current_;                // by task, of its contenders
+  Json choice_;
   LastWord out_;
 };
-
-// The trace that the model chose, unless a better record has come.
-Result<std::optional<schedule::Trace>> chosen_trace(const Json& choice, const std::string& key,
-                                                    std::int64_t best) {
-  if (!choice.contains(key) || choice[key].value("over", std::int64_t{0}) != best)
-    return std::optional<schedule::Trace>();
-  auto trace = schedule::trace_from_json(choice[key]["trace"]);
-  if (!trace) return std::unexpected(std::move(trace).error());
-  return std::optional(std::move(*trace));
-}
 
 }  // namespace
 
@@ -167,15 +189,15 @@ Result<ScheduleSource> source_of_model(const graph::Graph& graph, const Schedule
   if (request.which != "best") return source;
   const auto store = open_existing(request.database);
   if (!store) return source;  // as the source says it
-  const auto text = LATHE_TRY((*store)->get(name_of_choice(graph, target, request.cache_mode)));
-  const auto choice = text ? parse_json(*text) : Result<Json>(Json::object());
-  if (!choice || choice->empty()) return source;
-  return [source, choice = *choice](const te::Workload& workload,
-                                    const Target& asked) -> Result<Chosen> {
+  auto choice =
+      LATHE_TRY(stored_choice(**store, name_of_choice(graph, target, request.cache_mode)));
+  if (choice.empty()) return source;
+  return [source, choice = std::move(choice)](const te::Workload& workload,
+                                              const Target& asked) -> Result<Chosen> {
     auto chosen = LATHE_TRY(source(workload, asked));
-    if (!chosen.record) return chosen;
-    if (auto trace = LATHE_TRY(chosen_trace(choice, te::workload_key(workload), chosen.record->id)))
-      chosen.trace = std::move(*trace);
+    const std::string key = te::workload_key(workload);
+    if (chosen.record && has_choice(choice, key, chosen.record->id))
+      if (auto trace = schedule::trace_from_json(choice[key]["trace"])) chosen.trace = *trace;
     return chosen;
   };
 }

@@ -74,23 +74,24 @@ Result<std::unique_ptr<LoadedProgram>> LoadedProgram::make(const te::Workload& w
                                                            const Target& target, Checking checking,
                                                            Threads threads) {
   LATHE_TRY_STATUS(check_runs_here(target));
-  auto built = LATHE_TRY(driver::build(te::canonical(workload), trace, target, backends()));
+  const auto built = LATHE_TRY(driver::build(te::canonical(workload), trace, target, backends()));
   LATHE_TRY(check_library(workload, trace, target, built.code.library, checking));
-  auto module = LATHE_TRY(module::load_module(built.code.library));
-  LATHE_TRY_STATUS(check_scratch(module->table().worker_bytes, target.threads()));
-  return std::unique_ptr<LoadedProgram>(
-      new LoadedProgram(std::move(module), std::move(built.program.inputs),
-                        std::move(built.program.outputs), target.threads(), threads));
+  return load(built, target, threads);
 }
 
 Result<std::unique_ptr<LoadedProgram>> LoadedProgram::make(const flat::Program& program,
                                                            const Target& target) {
   LATHE_TRY_STATUS(check_runs_here(target));
-  const auto code = LATHE_TRY(driver::compile(program, target, backends()));
-  auto module = LATHE_TRY(module::load_module(code.library));
+  return load({program, LATHE_TRY(driver::compile(program, target, backends()))}, target,
+              Threads::kPool);
+}
+
+Result<std::unique_ptr<LoadedProgram>> LoadedProgram::load(const driver::Compiled& built,
+                                                           const Target& target, Threads threads) {
+  auto module = LATHE_TRY(module::load_module(built.code.library));
   LATHE_TRY_STATUS(check_scratch(module->table().worker_bytes, target.threads()));
   return std::unique_ptr<LoadedProgram>(new LoadedProgram(
-      std::move(module), program.inputs, program.outputs, target.threads(), Threads::kPool));
+      std::move(module), built.program.inputs, built.program.outputs, target.threads(), threads));
 }
 
 void LoadedProgram::prepare() {

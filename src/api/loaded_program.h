@@ -9,6 +9,7 @@
 #include "base/cache_mode.h"
 #include "base/result.h"
 #include "base/target.h"
+#include "compiler/driver/driver.h"
 #include "compiler/ir/flat/flat.h"
 #include "compiler/schedule/step.h"
 #include "compiler/te/workload.h"
@@ -67,6 +68,8 @@ class LoadedProgram {
   static Memory allocate_scratch(std::int64_t bytes);
   static Memory zeroed(void* memory, std::size_t size);
 
+  static Result<std::unique_ptr<LoadedProgram>> load(const driver::Compiled& built,
+                                                     const Target& target, Threads threads);
   LoadedProgram(std::unique_ptr<module::Module> module, std::vector<tensor::Border> inputs,
                 std::vector<tensor::Border> outputs, int workers, Threads threads);
   void prepare();

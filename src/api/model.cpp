@@ -17,8 +17,6 @@
 namespace lathe::api {
 namespace {
 
-std::size_t at(int number) { return static_cast<std::size_t>(number); }
-
 // A name of the model for comments of C and for kernels.
 std::string plain_name(const std::string& name, bool identifier) {
   std::string out = name;
@@ -33,13 +31,13 @@ std::string plain_name(const std::string& name, bool identifier) {
 class NodePrograms {
  public:
   NodePrograms(const ScheduleSource& source, const Target& target, Checking checking)
-      : source_(source), target_(target), checking_(checking) {}
+      : source_(else_default(source)), target_(target), checking_(checking) {}
 
   Result<const flat::Program*> of(const te::Workload& workload) {
     const std::string key = te::workload_key(workload);
     const auto known = programs_.find(key);
     if (known != programs_.end()) return &known->second;
-    const Chosen chosen = LATHE_TRY(schedule_for(workload));
+    const Chosen chosen = LATHE_TRY(source_(workload, target_));
     auto checked = LATHE_TRY(check_program(workload, chosen.trace, chosen.target, checking_));
     if (!checked_ || (checked_->done && !checked.done)) checked_ = std::move(checked);
     recorded_ += chosen.record ? 1 : 0;
@@ -54,14 +52,7 @@ class NodePrograms {
   const std::set<std::string>& notes() const { return notes_; }
 
  private:
-  Result<Chosen> schedule_for(const te::Workload& workload) {
-    auto chosen = source_(workload, target_);
-    if (chosen || chosen.error().kind != ErrorKind::kNotFound) return chosen;
-    const auto otherwise = LATHE_TRY(schedule_source({.which = "default", .database = {}}));
-    return otherwise(workload, target_);
-  }
-
-  const ScheduleSource& source_;
+  const ScheduleSource source_;
   const Target& target_;
   Checking checking_;
   std::map<std::string, flat::Program> programs_;
@@ -140,15 +131,15 @@ class ModelMaker {
           add_part({plain_name("copy_" + seen.name, true), {}, {value}, {copied}}, copy));
       value = copied;
     }
-    sequence_.values[at(value)].name = plain_name(seen.name, false);
-    sequence_.values[at(value)].shape = seen.shape;
+    sequence_.values[graph::place(value)].name = plain_name(seen.name, false);
+    sequence_.values[graph::place(value)].shape = seen.shape;
     sequence_.outputs.push_back(value);
     return {};
   }
 
   void add_inputs() {
     for (const int input : graph_.inputs) {
-      sequence_.values[at(input)].shape = graph_.value(input).shape;
+      sequence_.values[graph::place(input)].shape = graph_.value(input).shape;
       if (read_.contains(input)) sequence_.inputs.push_back(input);
       else out_.left_out.push_back(graph_.value(input).name);
     }

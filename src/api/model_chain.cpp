@@ -171,14 +171,11 @@ std::vector<double> ModelChain::node_times(double seconds) {
 
 Status fill(ModelChain& chain, const graph::Graph& graph, const ScheduleSource& source,
             const Target& target, Checking checking) {
-  const auto otherwise = LATHE_TRY(schedule_source({.which = "default", .database = {}}));
+  const ScheduleSource sure = else_default(source);
   for (std::size_t t = 0; t < chain.tasks().size(); ++t) {
     const graph::Node& node = graph.nodes[place(chain.tasks()[t].nodes[0])];
-    auto chosen = source(node.expression, target);
-    if (!chosen && chosen.error().kind == ErrorKind::kNotFound)
-      chosen = otherwise(node.expression, target);
-    if (!chosen) return std::unexpected(std::move(chosen).error());
-    chain.set(t, LATHE_TRY(chain.build(t, chosen->trace, checking)));
+    const Chosen chosen = LATHE_TRY(sure(node.expression, target));
+    chain.set(t, LATHE_TRY(chain.build(t, chosen.trace, checking)));
   }
   return {};
 }

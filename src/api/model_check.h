@@ -16,14 +16,13 @@ struct ModelCheck {
   double error = 0;
   std::string output;         // that has it
   std::int64_t elements = 0;  // of the reference that agree with the evaluator
-  // Conditions or steps in the model, which rounding may turn: then a large error is no proof.
-  bool jumps = false;
 };
 
 inline constexpr double kModelError = 1e-4;  // that passes
 
-// Runs both once, on random inputs. Fails with kWrongAnswer, with the output and the place, or the
-// node whose reference differs from the evaluator.
+// Runs both once, on random inputs. A larger error passes where the model has conditions or steps,
+// which rounding may turn: then it is no proof. Fails with kWrongAnswer, with the output and the
+// place, or the node whose reference differs from the evaluator.
 Result<ModelCheck> check_model(const graph::Graph& graph, const ModelProgram& made);
 
 }  // namespace lathe::api

@@ -43,8 +43,8 @@ struct ModelTuneProgress {
   std::string task;  // whose turn it is
   std::size_t tasks = 0, begun = 0;
   int trials = 0;
-  double first = 0, best = 0;  // as of TunedModel, so far
-  double left = 0;             // seconds; 0: no limit
+  double best = 0;  // seconds of a run in its tasks, guessed where nothing is known
+  double left = 0;  // seconds; 0: no limit
   std::string doing;
 };
 using ModelTuneListener = std::function<void(const ModelTuneProgress&)>;

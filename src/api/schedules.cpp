@@ -341,6 +341,14 @@ Result<ScheduleSource> schedule_source(const ScheduleRequest& request) {
                  did_you_mean(known_sources(), request.which));
 }
 
+ScheduleSource else_default(ScheduleSource source) {
+  return [source = std::move(source)](const te::Workload& workload, const Target& target) {
+    auto chosen = source(workload, target);
+    if (chosen || chosen.error().kind != ErrorKind::kNotFound) return chosen;
+    return analytic_default(workload, target, {});
+  };
+}
+
 ScheduleSource recorded_schedules(const ScheduleRequest& request) {
   return [request](const te::Workload& workload, const Target& target) {
     return best_on_record(workload, target, request);

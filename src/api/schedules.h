@@ -53,6 +53,8 @@ Result<std::optional<Chosen>> best_record(const te::Workload& workload, const Ta
                                           store::Store& store, CacheMode cache_mode);
 // The source that has the request's name; the error lists the known ones.
 Result<ScheduleSource> schedule_source(const ScheduleRequest& request);
+// The source, but the analytic default where it has nothing (kNotFound).
+ScheduleSource else_default(ScheduleSource source);
 std::vector<std::string> known_sources();  // "best", "predicted", "default", "naive"
 // The source "best"; its error tells with which other flags the workload is recorded.
 ScheduleSource recorded_schedules(const ScheduleRequest& request);

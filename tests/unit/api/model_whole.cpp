@@ -132,6 +132,12 @@ TEST_F(LastWordTest, ExchangesWhatIsSlowInTheWhole) {
   const te::Workload& first = graph.nodes[0].expression;
   EXPECT_FALSE((*chosen)(first, here())->trace.empty());
   EXPECT_TRUE((*schedule_source(request))(first, here())->trace.empty());
+  // The next time it begins from there.
+  const auto again = have_last_word(graph, *store_, {.target = here(), .seconds = 60});
+  ASSERT_TRUE(again) << again.error().text();
+  EXPECT_EQ(again->tried, 2);
+  EXPECT_TRUE(again->exchanges.empty());
+  EXPECT_FALSE((*source_of_model(graph, request, here()))(first, here())->trace.empty());
   // Of another model it says nothing, nor once there is a better record.
   EXPECT_TRUE((*source_of_model(network(3, 65), request, here()))(first, here())->trace.empty());
   std::vector<store::Record> better;
