@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <chrono>
 #include <limits>
+#include <mutex>
 
 #include "api/targets.h"
 #include "api/workload.h"
@@ -36,15 +37,62 @@ struct Tuning {
   std::unique_ptr<tune::Tuner> tuner;
 };
 
+// What the listener is told, by threads of the tuners, too: each has a clock.
+class Board {
+ public:
+  // Of seconds, 0 is no limit.
+  Board(const ModelTuneListener& listener, std::size_t tasks, double seconds)
+      : listener_(listener), seconds_(seconds) {
+    shown_.tasks = tasks;
+  }
+
+  void turn(std::size_t task, const std::string& label) {
+    const std::lock_guard lock(mutex_);
+    now_ = task;
+    shown_.task = label;
+    tell("starting");
+  }
+  void found(std::size_t begun, int trials, double best) {
+    const std::lock_guard lock(mutex_);
+    shown_.begun = begun;
+    shown_.trials = trials;
+    shown_.best = best;
+    tell("");
+  }
+  void say(const std::string& doing) {
+    const std::lock_guard lock(mutex_);
+    tell(doing);
+  }
+  // Of a task whose turn it is not nothing is told.
+  void say(std::size_t task, const std::string& doing) {
+    const std::lock_guard lock(mutex_);
+    if (task == now_) tell(doing);
+  }
+
+ private:
+  void tell(const std::string& doing) {
+    shown_.doing = doing;
+    if (seconds_ > 0) shown_.left = std::max(0.0, seconds_ - since(began_));
+    if (listener_) listener_(shown_);
+  }
+
+  const std::chrono::steady_clock::time_point began_ = std::chrono::steady_clock::now();
+  const ModelTuneListener& listener_;
+  const double seconds_;
+  std::mutex mutex_;
+  std::size_t now_ = 0;
+  ModelTuneProgress shown_;
+};
+
 class ModelTuner {
  public:
   ModelTuner(const graph::Graph& graph, const ModelTuneRequest& request,
              const ModelTuneListener& listener, const std::function<bool()>& stop)
       : graph_(graph),
         request_(request),
-        listener_(listener),
         stop_(stop),
         tasks_(graph::tasks_of(graph)),
+        board_(listener, tasks_.size(), request.options.run.seconds),
         tunings_(tasks_.size()),
         scheduler_(scheduled()) {
     for (const graph::Task& task : tasks_) {
@@ -89,7 +137,7 @@ class ModelTuner {
   }
 
   Status begin() {
-    say("starting");
+    board_.say("starting");
     LATHE_TRY_STATUS(check_timed_here(request_.target));
     make_searcher_ = LATHE_TRY(tune::searcher_of(request_.options));
     LATHE_TRY(tune::model_of(request_.options, false));
@@ -100,7 +148,7 @@ class ModelTuner {
     session_ = LATHE_TRY(measure::open_session(request_.target, measuring));
     codegen_version_ = LATHE_TRY(codegen_version(request_.target));
     // Once for all tasks: to learn from many records takes seconds.
-    say("learning from other records");
+    board_.say("learning from other records");
     learned_ = request_.options;
     LATHE_TRY(
         begin_from_others(request_.global_model, "", request_.target, store_.get(), learned_));
@@ -151,15 +199,15 @@ class ModelTuner {
     made.model = LATHE_TRY(tune::model_of(made.options, made.subject->tells_cycles()));
     made.tuner = LATHE_TRY(tune::Tuner::make(
         *made.subject, *made.measurer, *store_, request_.target, made.options, make_searcher_,
-        made.model.get(), [this](const tune::Progress& progress) { say(progress.shown()); },
+        made.model.get(),
+        [this, t](const tune::Progress& progress) { board_.say(t, progress.shown()); },
         [this] { return stopped(); }));
     return {};
   }
 
   Status take_turn(std::size_t t) {
     const auto began = std::chrono::steady_clock::now();
-    now_ = t;
-    say("starting");
+    board_.turn(t, out_.tasks[t].label);
     Status done;
     const bool begins = !tunings_[t];
     if (begins) done = begin_task(t);
@@ -171,7 +219,7 @@ class ModelTuner {
     if (!done && !is_of_task(done.error())) return done;
     if (!done) out_.tasks[t].problem = done.error().text();
     scheduler_.end_turn(t, {out_.tasks[t].best, since(began), !done || !tuner->more()});
-    say("");
+    tell_board();
     return {};
   }
 
@@ -198,8 +246,7 @@ class ModelTuner {
     for (const std::size_t t : order) {
       if (stopped() || left(kLastShare) < kLeastTaskRace) break;
       if (!tunings_[t] || out_.tasks[t].best == 0) continue;
-      now_ = t;
-      say("racing");
+      board_.turn(t, out_.tasks[t].label);
       LATHE_TRY_STATUS(tunings_[t]->tuner->race());
       LATHE_TRY_STATUS(note(t));
     }
@@ -209,7 +256,7 @@ class ModelTuner {
   Status have_last_word() {
     const bool anything = std::ranges::any_of(out_.tasks, [](const auto& t) { return t.best > 0; });
     if (stopped() || !anything) return {};
-    say("exchanging programs in the whole");
+    board_.say("exchanging programs in the whole");
     LastWordRequest last{request_.target, request_.options.run.cache_mode,
                          std::max(kLastSeconds, kLastShare * since(began_)),
                          [this] { return stopped(); }};
@@ -237,25 +284,18 @@ class ModelTuner {
     });
   }
 
-  void say(const std::string& doing) const {
-    if (!listener_) return;
-    ModelTuneProgress progress;
-    progress.task = now_ < out_.tasks.size() ? out_.tasks[now_].label : "";
-    progress.tasks = tasks_.size();
-    progress.trials = trials();
-    for (const auto& task : scheduler_.tasks()) progress.begun += task.turns > 0 ? 1 : 0;
-    progress.best = scheduler_.graph_seconds();
-    if (limited()) progress.left = std::max(0.0, request_.options.run.seconds - since(began_));
-    progress.doing = doing;
-    listener_(progress);
+  void tell_board() {
+    const auto begun =
+        std::ranges::count_if(scheduler_.tasks(), [](const auto& task) { return task.turns > 0; });
+    board_.found(static_cast<std::size_t>(begun), trials(), scheduler_.graph_seconds());
   }
 
   const std::chrono::steady_clock::time_point began_ = std::chrono::steady_clock::now();
   const graph::Graph& graph_;
   const ModelTuneRequest& request_;
-  const ModelTuneListener& listener_;
   const std::function<bool()>& stop_;
   const std::vector<graph::Task> tasks_;
+  Board board_;  // outlives the tuners, whose clocks tell it something until they end
   tune::SearcherMaker make_searcher_;
   std::unique_ptr<store::Store> store_;
   std::shared_ptr<measure::Session> session_;
@@ -263,7 +303,6 @@ class ModelTuner {
   tune::Options learned_;
   std::vector<std::optional<Tuning>> tunings_;
   tune::TaskScheduler scheduler_;
-  std::size_t now_ = 0;
   TunedModel out_;
 };
 
