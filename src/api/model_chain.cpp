@@ -4,9 +4,9 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "api/model_run.h"
 #include "api/targets.h"
 #include "base/clock.h"
-#include "base/rng.h"
 #include "base/statistics.h"
 #include "compiler/backends/backends.h"
 #include "compiler/driver/driver.h"
@@ -118,15 +118,9 @@ ModelChain::Programs ModelChain::set(std::size_t task, Programs programs) {
 }
 
 void ModelChain::fill_random(std::uint64_t seed) {
-  Rng rng(seed);
-  for (const int id : graph_.inputs) {
-    const graph::Value& value = graph_.value(id);
-    auto* const memory = static_cast<std::byte*>(storage_[place(id)]);
-    for (std::int64_t e = 0; e < value.elements(); ++e)
-      store_element(value.dtype, memory + e * size_of(value.dtype),
-                    is_float(value.dtype) ? static_cast<double>(rng.between(-128, 128)) / 128
-                                          : static_cast<double>(rng.below(2)));
-  }
+  const ModelTensors inputs = random_inputs(graph_, seed);
+  for (std::size_t i = 0; i < inputs.size(); ++i)
+    std::ranges::copy(inputs[i].bytes, elements(graph_.inputs[i]));
 }
 
 void ModelChain::run_node(std::size_t node) {
@@ -154,15 +148,24 @@ double ModelChain::time(double seconds) {
   return quantile(std::move(calls), 0.25);
 }
 
+std::vector<ModelChain::Moment> ModelChain::moments(int calls) {
+  std::vector<Moment> out;
+  out.reserve(graph_.nodes.size() * static_cast<std::size_t>(calls));
+  const double began = seconds_now();
+  for (int call = 0; call < calls; ++call)
+    for (std::size_t n = 0; n < graph_.nodes.size(); ++n) {
+      const double begin = seconds_now();
+      run_node(n);
+      out.push_back({n, begin - began, seconds_now() - begin});
+    }
+  return out;
+}
+
 std::vector<double> ModelChain::node_times(double seconds) {
   std::vector<std::vector<double>> all(graph_.nodes.size());
   const double began = seconds_now();
   do {
-    for (std::size_t n = 0; n < graph_.nodes.size(); ++n) {
-      const double start = seconds_now();
-      run_node(n);
-      all[n].push_back(seconds_now() - start);
-    }
+    for (const Moment& moment : moments(1)) all[moment.node].push_back(moment.seconds);
   } while (seconds_now() - began < seconds);
   std::vector<double> medians;
   for (auto& times : all) medians.push_back(quantile(std::move(times), 0.5));

@@ -42,6 +42,13 @@ class ModelChain {
   void run_node(std::size_t node);
   // Seconds of a call: the lower quartile of calls for so long, three at least.
   double time(double seconds);
+  // When a node began, after the first call did, and how long it took; seconds.
+  struct Moment {
+    std::size_t node;
+    double begin, seconds;
+  };
+  // Of all nodes in so many calls, one after the other.
+  std::vector<Moment> moments(int calls);
   // Seconds of each node within calls of the whole, medians.
   std::vector<double> node_times(double seconds);
 

@@ -229,8 +229,9 @@ int run(int argc, const char* const* argv) {
   Work work;
   for (const auto& command :
        {tune_command(), race_command(), best_command(), trials_command(), show_command(),
-        compile_command(), bench_command(), model_command(), space_command(), report_command(),
-        paper_command(), export_command(), import_command(), reproduce_command(), doctor_command()})
+        compile_command(), bench_command(), run_command(), model_command(), space_command(),
+        report_command(), paper_command(), export_command(), import_command(), reproduce_command(),
+        doctor_command()})
     add(app, command, work);
   for (const auto& command : commands_about(app)) add(app, command, work);
   if (const std::string wrong = wrong_name(app, argc, argv, 1); !wrong.empty())

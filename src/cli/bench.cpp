@@ -25,7 +25,7 @@ namespace {
 struct Flags {
   api::WorkloadRequest workload;
   MachineFlags machine;
-  std::string schedule = "best";
+  std::string schedule = "best", timeline;
   bool serve = false, json = false, no_check = false, in_turns = false;
   api::Checking checking() const { return no_check ? api::Checking::kSkip : api::Checking::kOnce; }
   api::Threads who() const { return in_turns ? api::Threads::kCaller : api::Threads::kPool; }
@@ -120,7 +120,8 @@ Result<int> perform_on_model(const Flags& flags) {
                         schedule_request(flags.schedule, flags.machine),
                         {},
                         flags.checking(),
-                        flags.json};
+                        flags.json,
+                        flags.timeline};
   model.target = LATHE_TRY(target_of(flags.machine));
   LATHE_TRY_STATUS(api::check_timed_here(model.target));
   complain(threads_line(flags.machine, model.target));
@@ -131,6 +132,9 @@ Result<int> perform_on_model(const Flags& flags) {
 
 Result<int> perform(const Flags& flags) {
   if (names_model(flags.workload.text)) return perform_on_model(flags);
+  if (!flags.timeline.empty())
+    return fail_at("--timeline", ErrorKind::kInvalidArgument,
+                   "a timeline tells the times of a model's nodes; leave it out for a workload");
   if (flags.serve && flags.json)
     return fail_at("--json", ErrorKind::kInvalidArgument,
                    "a program that is served answers in lines of its own; leave out --json");
@@ -192,7 +196,7 @@ Result<int> perform(const Flags& flags) {
 }  // namespace
 
 Command bench_command() {
-  return {"bench", "time one schedule of a workload", [](FlagSet& set) -> Work {
+  return {"bench", "time one schedule of a workload, or a model", [](FlagSet& set) -> Work {
             auto flags = std::make_shared<Flags>();
             add_workload_flags(set, flags->workload);
             add_schedule_flag(set, flags->schedule);
@@ -209,6 +213,8 @@ Command bench_command() {
                      "run each thread's slice of each phase alone, one after the other on one "
                      "processor, and add up the slowest of each phase: what --threads processors "
                      "would take without what they share");
+            set.text("--timeline", flags->timeline, "FILE",
+                     "write when each node of a model ran, in ten calls, for a viewer of traces");
             set.flag("--json", flags->json, "one JSON object on standard output");
             return [flags] { return perform(*flags); };
           }};

@@ -3,6 +3,7 @@
 #include "api/last_word.h"
 #include "api/model.h"
 #include "api/model_chain.h"
+#include "base/file.h"
 #include "base/statistics.h"
 #include "cli/application.h"
 #include "cli/command.h"
@@ -14,6 +15,7 @@ namespace {
 
 constexpr double kSeconds = 0.1;  // of each round
 constexpr int kRounds = 9;
+constexpr int kTimelineCalls = 10;  // calls
 
 struct Times {
   double median = 0, fastest = 0;  // seconds of the whole
@@ -64,6 +66,24 @@ Json json_of(const graph::Graph& graph, const Times& times, const Target& target
   return json;
 }
 
+// In Chromium's trace event format, which its tracing page and Perfetto show.
+Status write_timeline(const std::string& path, const graph::Graph& graph, api::ModelChain& chain) {
+  Json events = Json::array();
+  for (const auto& [n, begin, seconds] : chain.moments(kTimelineCalls)) {
+    const graph::Node& node = graph.nodes[n];
+    const double flops = te::flops(node.expression);
+    events.push_back({{"name", shown_node(graph, node)},
+                      {"cat", node.op},
+                      {"ph", "X"},
+                      {"pid", 1},
+                      {"tid", 1},
+                      {"ts", begin * 1e6},
+                      {"dur", seconds * 1e6},
+                      {"args", {{"node", n}, {"gflops", flops / seconds / 1e9}}}});
+  }
+  return write_whole(path, dump({{"traceEvents", events}, {"displayTimeUnit", "ms"}}));
+}
+
 }  // namespace
 
 Result<int> bench_model(const ModelBenchFlags& flags) {
@@ -73,7 +93,10 @@ Result<int> bench_model(const ModelBenchFlags& flags) {
   const auto times =
       LATHE_TRY(with_live_line("building, checking and timing", [&](const auto&) -> Result<Times> {
         LATHE_TRY_STATUS(api::fill(*chain, graph, source, flags.target, flags.checking));
-        return timed(*chain);
+        const Times done = timed(*chain);
+        if (!flags.timeline.empty())
+          LATHE_TRY_STATUS(write_timeline(flags.timeline, graph, *chain));
+        return done;
       }));
   if (flags.json) fmt::print("{}\n", dump(json_of(graph, times, flags.target)));
   else fmt::print("{}", table(graph, times));

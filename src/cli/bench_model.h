@@ -15,6 +15,7 @@ struct ModelBenchFlags {
   Target target;
   api::Checking checking = api::Checking::kOnce;
   bool json = false;
+  std::string timeline;  // where times of nodes are written for a viewer; "": nowhere
 };
 Result<int> bench_model(const ModelBenchFlags& flags);
 

@@ -28,6 +28,7 @@ Command trials_command();
 Command show_command();
 Command compile_command();
 Command bench_command();
+Command run_command();
 Command export_command();
 Command import_command();
 Command reproduce_command();

@@ -10,6 +10,7 @@
 #include "api/model_check.h"
 #include "api/targets.h"
 #include "cli/application.h"
+#include "cli/check_text.h"
 #include "cli/command.h"
 #include "cli/flags.h"
 #include "cli/live_work.h"
@@ -37,21 +38,10 @@ std::string megabytes(std::int64_t bytes) {
   return fmt::format("{:.1f} MB", static_cast<double>(bytes) / 1e6);
 }
 
-std::string text_of(const api::ModelCheck& checked) {
-  std::string text = fmt::format(
-      "the whole agrees with f64 up to {:.1e} of the largest element of {} ({:.0e} is allowed); {} "
-      "elements of its nodes' references are the evaluator's",
-      checked.error, printable(checked.output), api::kModelError, checked.elements);
-  if (checked.error > api::kModelError)
-    text = fmt::format(
-        "the whole differs from f64 by {:.1e} of the largest element of {}: conditions or steps in "
-        "the model, which roundings turn, may be why; each node was checked alone",
-        checked.error, printable(checked.output));
-  return text;
-}
-
 Result<int> perform_on_model(const Flags& flags) {
-  LATHE_TRY_STATUS(check_flags_of_model(flags.workload));
+  api::WorkloadRequest named = flags.workload;
+  const double max_error = model_error(named);
+  LATHE_TRY_STATUS(check_flags_of_model(named));
   const api::ArtifactRequest request{flags.output, flags.name, flags.checking()};
   const auto wanted = LATHE_TRY(api::files_of(request));
   std::error_code ignored;
@@ -69,8 +59,9 @@ Result<int> perform_on_model(const Flags& flags) {
       }));
   std::optional<api::ModelCheck> checked;
   if (!flags.no_check && api::check_runs_here(made.target))
-    checked = LATHE_TRY(with_live_line("comparing the whole with its reference",
-                                       [&](const auto&) { return api::check_model(graph, made); }));
+    checked = LATHE_TRY(with_live_line("comparing the whole with its reference", [&](const auto&) {
+      return api::check_model(graph, made, max_error);
+    }));
   const auto files = LATHE_TRY(with_live_line(
       "writing", [&](const auto&) { return api::write_model(graph, made, request); }));
   for (const std::string& input : made.left_out)
@@ -87,7 +78,7 @@ Result<int> perform_on_model(const Flags& flags) {
         fmt::format("{} of its programs are not tuned; lathe tune with the same model and "
                     "flags looks for faster ones",
                     made.programs - made.recorded));
-  if (checked) complain(text_of(*checked));
+  if (checked) complain(check_text(*checked, max_error));
   print_files(files);
   return kDone;
 }

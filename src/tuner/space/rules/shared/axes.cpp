@@ -61,17 +61,18 @@ bool has_reuse(const te::Stage& stage) {
   return false;
 }
 
-bool has_panels(const te::Workload& workload, const te::Stage& stage) {
+bool has_panels(const te::Workload& workload, const te::Stage& stage, const Axes& axes) {
   const auto reads = ir::reads_of(stage.body);
   if (stage.reduce != ir::ReduceOp::kSum || reads.size() < 2) return false;
   const auto is_alone = [&](const ir::Read* weights, int i) {
-    return plain_dim(weights->index, i) >= 0 &&
+    return dim_along(axes, weights->index, i) >= 0 &&
            std::ranges::none_of(reads, [&](const ir::Read* other) {
              return other != weights && touches(other->index, i);
            });
   };
   return std::ranges::any_of(reads, [&](const ir::Read* weights) {
-    if (!workload.tensors[weights->tensor].constant || !all_plain(weights->index)) return false;
+    if (!workload.tensors[weights->tensor].constant || !all_plain(axes, weights->index))
+      return false;
     for (int i = 0; i < static_cast<int>(stage.iters.size()); ++i)
       if (stage.iters[i].kind == te::IterKind::kSpatial && stage.iters[i].extent >= kWorthPanels &&
           is_alone(weights, i))
@@ -107,7 +108,7 @@ int read_along(const te::Stage& stage) {
 namespace {
 
 // What is reduced: the longest of them, its parts where it is cut, and the others.
-void assign_reduction(const te::Stage& stage, Axes& axes) {
+void assign_reduction(const te::Workload& workload, const te::Stage& stage, Axes& axes) {
   const auto count = static_cast<int>(stage.iters.size());
   for (int i = 0; i < count; ++i) {
     if (stage.iters[i].kind != te::IterKind::kReduce) continue;
@@ -115,7 +116,7 @@ void assign_reduction(const te::Stage& stage, Axes& axes) {
   }
   for (int i = 0; i < count; ++i)
     if (stage.iters[i].kind == te::IterKind::kReduce && i != axes.reduce) axes.taps.push_back(i);
-  if (axes.reduce < 0 || !has_reuse(stage)) return;
+  if (axes.reduce < 0) return;
   for (int i = 0; i < count; ++i) {
     const std::string& name = stage.iters[i].name;
     const std::string whole = name.substr(0, name.rfind('.'));
@@ -123,6 +124,7 @@ void assign_reduction(const te::Stage& stage, Axes& axes) {
         stage.iters[axes.reduce].name == loop_in_part(whole))
       axes.parts = i;
   }
+  if (!has_reuse(stage) && !has_panels(workload, stage, axes)) axes.parts = -1;
 }
 
 bool has(const ir::Read* read, int iter) { return read != nullptr && touches(read->index, iter); }
@@ -161,7 +163,7 @@ Axes assign(const te::Workload& workload, int stage_index, int vector) {
   Axes axes;
   axes.stage = stage_index;
   axes.vector = vector;
-  assign_reduction(stage, axes);
+  assign_reduction(workload, stage, axes);
   const auto reads = ir::reads_of(stage.body);
   for (const ir::Read* read : reads) {
     if (!touches(read->index, vector)) continue;
@@ -338,7 +340,7 @@ std::vector<Axes> classify(const te::Workload& workload, int stage_index) {
   // Of short sums the results are most of what moves: they are stored as they lie.
   bool stores_much = te::terms_of(stage) < kStoresSeldom && last_extent(stage) >= kWorthLanes;
   Axes reduced;
-  assign_reduction(stage, reduced);
+  assign_reduction(workload, stage, reduced);
   std::vector<std::pair<std::int64_t, Axes>> found;
   // Of those that both operands have and no store does: better than lanes for which both are read
   // apart.

@@ -55,7 +55,7 @@ bool has_reuse(const te::Stage& stage);
 // True for a sum of products with a constant operand that alone has a long axis of the result, as
 // of a vector with a matrix of weights: laid out beforehand, a panel of lanes along that axis after
 // the other, it is read once, from its beginning to its end.
-bool has_panels(const te::Workload& workload, const te::Stage& stage);
+bool has_panels(const te::Workload& workload, const te::Stage& stage, const Axes& axes = {});
 // True if lanes run along both operands, which have a pixel axis each.
 bool has_dots(const Axes& axes);
 // Of a map that reads a tensor along another axis than it writes along: that axis. Else -1.
