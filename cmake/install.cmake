@@ -6,7 +6,7 @@ include(CMakePackageConfigHelpers)
 set(helpers ${CMAKE_INSTALL_LIBEXECDIR}/lathe)
 
 # The rooms behind the headers in one library that shows the headers' names alone.
-set(outward lathe.cpp recording.cpp search.cpp session.cpp)
+set(outward lathe.cpp model_outward.cpp recording.cpp search.cpp session.cpp)
 list(TRANSFORM outward PREPEND ${PROJECT_SOURCE_DIR}/src/api/)
 add_library(liblathe SHARED ${outward})
 set(names ${PROJECT_SOURCE_DIR}/src/api/exported.map)

@@ -112,6 +112,30 @@ class Workload:
     ) -> None: ...
     def records(self, machine: Machine, /) -> str: ...
 
+ModelTaskTuple = tuple[str, int, int, int, float, float, str]
+
+class ModelTuneDict(TypedDict):
+    seconds: float
+    interrupted: bool
+    signalled: bool
+    tasks: list[ModelTaskTuple]
+
+class Model:
+    @staticmethod
+    def open(path: str, shapes: dict[str, list[int]], /) -> Model: ...
+    @property
+    def flops(self) -> float: ...
+    @property
+    def inputs(self) -> list[TensorTuple]: ...
+    @property
+    def outputs(self) -> list[TensorTuple]: ...
+    def tune(
+        self, options: TuneOptions, listener: Callable[..., object] | None
+    ) -> ModelTuneDict: ...
+    def write_library(
+        self, path: str, schedule: str, machine: Machine, check: bool, /
+    ) -> None: ...
+
 KnobTuple = tuple[str, list[int], list[str], int, list[int]]
 
 class Recording:

@@ -12,6 +12,7 @@ from typing import Any
 from . import _native
 from ._errors import Failed, file_name, invalid
 from ._kernel import Kernel
+from ._model import compile_model, names_model, open_model, tune_model
 from ._progress import Bar, Progress, listener_of
 from ._workload import is_array, together, workload_of
 
@@ -159,6 +160,9 @@ def tune(
     conv2d --help`` lists them). Types come from arrays, or from ``dtypes={"A": "f16"}``; f32 else.
     ``tensors`` takes what keywords cannot, as a tensor called trials.
 
+    ``what`` may be the file of a model, too: ``tune("model.onnx", batch=1, seconds=90)``. Sizes that
+    the model leaves open are given by their names, or all those of an input as its shape.
+
     ``constants`` names inputs that are known beforehand, as weights; those that are given as arrays
     are packed at once, and calls may leave them out.
 
@@ -183,6 +187,15 @@ def tune(
     """
     machine = machine_of(threads, database, target, cold_cache)
     named = together(tensors, named)
+    if names_model(what):
+        others = {
+            "constants": tuple(constants), "dtypes": dtypes, "max_error": max_error,
+            "algorithm": algorithm, "numerics": numerics, "ranges": ranges,
+        }  # fmt: skip
+        model = open_model(what, named, others)
+        given = {"trials": trials, "seconds": seconds, **(options or {})}
+        first = threads_text(threads, machine.threads)
+        return tune_model(model, _options(machine, given), progress, callback, first)
     workload = workload_of(
         what, named, dtypes, constants,
         max_error=max_error, algorithm=algorithm, numerics=numerics, ranges=ranges,
@@ -227,6 +240,14 @@ def compile(
     """
     machine = machine_of(threads, database, target)
     named = together(tensors, named)
+    if names_model(what):
+        others = {
+            "constants": tuple(constants), "dtypes": dtypes, "max_error": max_error,
+            "algorithm": algorithm, "numerics": numerics, "ranges": ranges,
+            "a list of steps": isinstance(schedule, list),
+        }  # fmt: skip
+        which = schedule if isinstance(schedule, str) else "best"
+        return compile_model(open_model(what, named, others), which, machine, check)
     workload = workload_of(
         what, named, dtypes, constants,
         max_error=max_error, algorithm=algorithm, numerics=numerics, ranges=ranges,

@@ -4,6 +4,7 @@
 #include "einsum.h"
 #include "failure.h"
 #include "kernel.h"
+#include "model.h"
 #include "outside.h"
 #include "search.h"
 #include "workload.h"
@@ -20,6 +21,7 @@ NB_MODULE(_native, module) {
     }
   });
   lathe::python::bind_workloads(module);
+  lathe::python::bind_models(module);
   lathe::python::bind_searches(module);
   lathe::python::bind_kernel(module);
   lathe::python::bind_einsum(module);

@@ -21,16 +21,6 @@ using Texts = std::map<std::string, std::string>;
 
 Check check_of(bool check) { return check ? Check::kOnce : Check::kSkip; }
 
-nb::list tensors_of(const std::vector<TensorInfo>& infos) {
-  nb::list out;
-  for (const TensorInfo& info : infos) {
-    nb::list shape;
-    for (const std::int64_t extent : info.shape) shape.append(extent);
-    out.append(nb::make_tuple(info.name, info.dtype, nb::tuple(shape), info.constant));
-  }
-  return out;
-}
-
 nb::list inner_shapes_of(const std::vector<TensorInfo>& infos) {
   nb::list out;
   for (const TensorInfo& info : infos) out.append(nb::tuple(nb::cast(info.inner_shape)));
@@ -187,6 +177,16 @@ void bind_workload(nb::module_& module) {
 }
 
 }  // namespace
+
+nb::list tensors_of(const std::vector<TensorInfo>& infos) {
+  nb::list out;
+  for (const TensorInfo& info : infos) {
+    nb::list shape;
+    for (const std::int64_t extent : info.shape) shape.append(extent);
+    out.append(nb::make_tuple(info.name, info.dtype, nb::tuple(shape), info.constant));
+  }
+  return out;
+}
 
 void bind_workloads(nb::module_& module) {
   bind_machine(module);

@@ -214,7 +214,8 @@ class ModelTuner {
     const auto& tuner = tunings_[t]->tuner;
     if (done && begins) done = note(t);
     // What an earlier command found is its first turn.
-    if (done && (!begins || out_.tasks[t].trials == 0) && tuner->more()) done = tuner->step();
+    if (done && (!begins || out_.tasks[t].trials == 0) && tuner->more())
+      done = tuner->step(request_.options.run.trials - trials());
     if (done) done = note(t);
     if (!done && !is_of_task(done.error())) return done;
     if (!done) out_.tasks[t].problem = done.error().text();

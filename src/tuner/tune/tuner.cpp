@@ -61,7 +61,8 @@ class BatchTuner final : public Tuner {
 
   bool more() const override { return !used_up() && !late() && !stopped(); }
 
-  Status step() override {
+  Status step(int most) override {
+    most_ = most;
     if (used_up()) return {};
     Batch batch = std::exchange(begun_, {});
     if (batch.proposals.empty()) batch = LATHE_TRY(propose());
@@ -112,10 +113,13 @@ class BatchTuner final : public Tuner {
     return fastest_so_far_ > 0 || !in_first_batch_ || in_vain;
   }
 
+  // Trials that a step may still make.
+  int room() const { return std::min(most_, options_.run.trials - state_.trials()); }
+
   // Batches grow with what is known, up to b.
   int batch_size() const {
     const int grown = std::max(options_.search.first_batch, state_.trials() / 2);
-    return std::min({options_.search.batch, grown, options_.run.trials - state_.trials()});
+    return std::min({options_.search.batch, grown, room()});
   }
 
   Result<Batch> propose() {
@@ -171,9 +175,8 @@ class BatchTuner final : public Tuner {
     reporter_.phase(Phase::kMeasuring);
     std::map<int, const Proposal*> by_tag;
     std::vector<measure::Candidate> candidates;
-    const int room = options_.run.trials - state_.trials();
     for (const auto& proposal : batch.proposals) {
-      if (static_cast<int>(candidates.size()) == room) break;
+      if (static_cast<int>(candidates.size()) == room()) break;
       by_tag[proposal.index] = &proposal;
       candidates.push_back({proposal.index, subject_.trace(proposal.config), proposal.config});
     }
@@ -302,6 +305,7 @@ class BatchTuner final : public Tuner {
   const std::function<bool()> stop_;
   mutable std::atomic<bool> stopped_ = false;
   Reporter reporter_;
+  int most_ = 0;  // trials of the step
   State state_;
   std::unique_ptr<Explorer> explorer_;
   double left_to_measure_ = 0;  // seconds, when a search has to end

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <functional>
+#include <limits>
 #include <memory>
 
 #include "tuner/tune/tune.h"
@@ -26,9 +27,10 @@ class Tuner {
   // False when the trials, the time or the space are used up, or stop() says so.
   virtual bool more() const = 0;
   // Trains where something new is known, proposes a batch, measures and stores it, and learns from
-  // it. The first batch may be what an earlier process proposed and did not finish. Where the
-  // trials or the space are used up, it does nothing.
-  virtual Status step() = 0;
+  // it, with so many trials at most. The first batch may be what an earlier process proposed and
+  // did not finish. Where the trials or the space are used up, it does nothing.
+  virtual Status step(int most) = 0;
+  Status step() { return step(std::numeric_limits<int>::max()); }
   // The final race, where one is due: not after stop().
   virtual Status race() = 0;
   // What was done until now.

@@ -48,6 +48,18 @@ class Steps : public TuneTest {
   }
 };
 
+TEST_F(Steps, MeasureNoMoreThanTheyMay) {
+  Turn turn("C[i] = A[i]", 1);
+  const auto tuner = turn.tuner(*store_, options_);
+  std::size_t sum = 0;
+  for (const int most : {3, 1, 7, 2}) {
+    ASSERT_TRUE(tuner->step(most));
+    EXPECT_LE(records().size(), sum + static_cast<std::size_t>(most));
+    EXPECT_GT(records().size(), sum);
+    sum = records().size();
+  }
+}
+
 TEST_F(Steps, MeasureABatchEach) {
   options_.search.default_first = false;
   Turn turn("C[i] = A[i]", 1);

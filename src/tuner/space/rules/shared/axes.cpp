@@ -61,6 +61,10 @@ bool has_reuse(const te::Stage& stage) {
   return false;
 }
 
+bool has_one_tap(const te::Stage& stage, const Axes& axes) {
+  return std::ranges::all_of(axes.taps, [&](int tap) { return stage.iters[tap].extent == 1; });
+}
+
 bool has_panels(const te::Workload& workload, const te::Stage& stage, const Axes& axes) {
   const auto reads = ir::reads_of(stage.body);
   if (stage.reduce != ir::ReduceOp::kSum || reads.size() < 2) return false;

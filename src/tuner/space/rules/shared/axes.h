@@ -36,6 +36,8 @@ double elements_of(const te::Tensor& tensor);
 double bytes_of(const te::Tensor& tensor);
 // A reduction with less than 1/32 of the work of the main stage gets plain loops.
 inline constexpr double kWorthATile = 32;
+// True if the reduction goes along one axis: the others have one element.
+bool has_one_tap(const te::Stage& stage, const Axes& axes);
 // True if it only brings a tensor into another order.
 bool is_copy(const te::Stage& stage);
 // True if each dimension of its result is one of its iterators. A copy may go through a dimension

@@ -141,27 +141,48 @@ void list_reduction_knobs(TileRule& rule, Flavour flavour) {
   rule.at.taps = list.choice("reduce", rule.reduce_orders);
 }
 
+bool is_constant(const TileRule& rule, const ir::Read* read) {
+  return rule.workload.tensors[read->tensor].constant;
+}
+
+// Whether the operand that is read as vectors can be copied in the order of the loops.
+bool packs_weights(const TileRule& rule, const Axes& axes) {
+  return axes.reduce >= 0 && axes.weights != nullptr && !is_both_operands(axes) &&
+         !streams(rule, axes) && all_plain(axes, axes.weights->index);
+}
+
+bool packs_input(const TileRule& rule, const Axes& axes) {
+  return !has_pad(rule) && axes.reduce >= 0 && axes.input != nullptr &&
+         all_plain(axes, axes.input->index) && !axes.pixels.empty() && !is_both_operands(axes) &&
+         !streams(rule, axes);
+}
+
+// Under some choice of the vector axis, weights can be packed; under others the knob does nothing.
+// Of constants there is one value, unless they are read as vectors along one axis only.
+std::vector<Packing> packings_of_weights(const TileRule& rule, bool wide) {
+  bool constant = false, changes = false;
+  for (const Axes& a : rule.axes)
+    if (packs_weights(rule, a)) (is_constant(rule, a.weights) ? constant : changes) = true;
+  const bool first =
+      changes && !(packs_weights(rule, rule.axes[0]) && is_constant(rule, rule.axes[0].weights));
+  if (first) return {Packing::kNone, Packing::kBlock, Packing::kWhole};
+  if (!constant) return {};
+  if (changes) return {Packing::kWhole, Packing::kBlock, Packing::kNone};
+  return wide ? std::vector{Packing::kWhole, Packing::kNone} : std::vector{Packing::kWhole};
+}
+
 void list_memory_knobs(TileRule& rule, Flavour flavour) {
   KnobList list(rule.knobs);
-  const Axes& axes = rule.axes[0];
   const bool wide = flavour == Flavour::kWide;
-  // Under some choice of the vector axis, weights can be packed; under others the knob does
-  // nothing.
-  for (const Axes& a : rule.axes) {
-    if (a.reduce < 0 || a.weights == nullptr || is_both_operands(a) || streams(rule, a) ||
-        !all_plain(a, a.weights->index) || rule.at.pack_w >= 0)
-      continue;
-    const bool constant = rule.workload.tensors[a.weights->tensor].constant;
-    rule.weight_packings = {Packing::kNone, Packing::kBlock, Packing::kWhole};
-    if (constant) rule.weight_packings = {Packing::kWhole};
-    if (constant && wide) rule.weight_packings.push_back(Packing::kNone);
+  rule.constants_whole = !wide;
+  rule.weight_packings = packings_of_weights(rule, wide);
+  if (!rule.weight_packings.empty()) {
     rule.at.pack_w = list.choice("pack.weights", rule.weight_packings);
     rule.at.prefetch =
         list.size("prefetch", wide ? Values{0, 1024, 4096, 16384, 65536} : Values{0, 4096, 16384});
   }
-  if (!has_pad(rule) && axes.reduce >= 0 && axes.input != nullptr &&
-      all_plain(axes, axes.input->index) && !axes.pixels.empty() && !is_both_operands(axes) &&
-      !streams(rule, axes) && !rule.workload.tensors[axes.input->tensor].constant) {
+  const Axes& axes = rule.axes[0];
+  if (packs_input(rule, axes) && (!is_constant(rule, axes.input) || rule.axes.size() > 1)) {
     rule.input_packings = {Packing::kNone, Packing::kBlock, Packing::kWhole};
     rule.at.pack_x = list.choice("pack.input", rule.input_packings);
   }
@@ -210,6 +231,28 @@ void add_constraints(const TiledStage& stage, Derived& derived) {
     derived.constraints.push_back({"the register tile spills", need, rule.target.vector_registers});
 }
 
+namespace {
+
+// True for a product of constant weights with rows of many elements, as a convolution of 1x1 with a
+// large image. Lanes along the rows read each line once, and store along the rows, too. Lanes along
+// the weights would fetch a few elements of as many lines as there are terms, for each tile.
+bool has_long_rows(const TileRule& rule) {
+  constexpr int kLongVectors = 512;      // bits: with shorter ones, multiply-adds take long enough
+  constexpr std::int64_t kLongRow = 32;  // vectors
+  if (rule.target.vector_bits < kLongVectors || rule.workload.contract.free_layout ||
+      rule.axes.size() < 2 || has_pad(rule))
+    return false;
+  const Axes &usual = rule.axes[0], &other = rule.axes[1];
+  const te::Stage& stage = rule.workload.stages[usual.stage];
+  return packs_weights(rule, usual) && is_constant(rule, usual.weights) &&
+         packs_weights(rule, other) && !is_constant(rule, other.weights) &&
+         other.weights->index.back() == ir::Affine::iter(other.vector) &&
+         packs_input(rule, other) && has_one_tap(stage, other) &&
+         extent_of(rule, other, other.vector) >= kLongRow * rule.lanes;
+}
+
+}  // namespace
+
 TileRule tile_rule_for(const te::Workload& view, int stage, const CpuTarget& target,
                        Flavour flavour) {
   TileRule rule;
@@ -220,7 +263,8 @@ TileRule tile_rule_for(const te::Workload& view, int stage, const CpuTarget& tar
   if (rule.axes.empty()) return rule;
   // The default space has a second vector axis only where the first is no clear winner: a
   // convolution between row-major tensors either vectorizes along the row or scatters its stores.
-  if (flavour == Flavour::kDefault && (view.contract.free_layout || rule.axes[0].taps.empty()))
+  if (has_long_rows(rule)) std::swap(rule.axes[0], rule.axes[1]);
+  else if (flavour == Flavour::kDefault && (view.contract.free_layout || rule.axes[0].taps.empty()))
     rule.axes.resize(1);
   // The knobs are those of all vector axes: with pixels, if one has them.
   const auto has_pixels = [](const Axes& axes) { return !axes.pixels.empty(); };

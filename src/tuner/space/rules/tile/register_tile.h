@@ -45,6 +45,7 @@ struct TileRule {
   std::vector<LoopOrder> orders;
   std::vector<ReduceOrder> reduce_orders;
   std::vector<Packing> weight_packings, input_packings;
+  bool constants_whole = false;  // constants that are packed at all are packed whole
   std::vector<SharedLoop> shared_loops;
   std::int64_t part = 0;  // terms of a part of the reduction that threads share; 0: it has none
 

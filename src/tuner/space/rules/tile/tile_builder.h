@@ -35,11 +35,18 @@ class TileBuilder : private Stepper {
   Choice choice(int knob, const std::vector<Choice>& choices, Choice none) const {
     return knob < 0 ? none : choices[choice_number(knob)];
   }
+  bool is_constant(const ir::Read* read) const {
+    return read != nullptr && rule_.workload.tensors[read->tensor].constant;
+  }
   Packing weight_packing() const {
-    return choice(rule_.at.pack_w, rule_.weight_packings, Packing::kNone);
+    const Packing chosen = choice(rule_.at.pack_w, rule_.weight_packings, Packing::kNone);
+    return rule_.at.pack_w >= 0 && rule_.constants_whole && is_constant(axes_.weights)
+               ? Packing::kWhole
+               : chosen;
   }
   Packing input_packing() const {
-    return choice(rule_.at.pack_x, rule_.input_packings, Packing::kNone);
+    const Packing chosen = choice(rule_.at.pack_x, rule_.input_packings, Packing::kNone);
+    return chosen == Packing::kBlock && is_constant(axes_.input) ? Packing::kWhole : chosen;
   }
   bool taps_outside() const {
     return choice(rule_.at.taps, rule_.reduce_orders, ReduceOrder::kChannelsOutside) ==

@@ -237,14 +237,42 @@ class TileChooser {
   // Of operands that change from call to call.
   void choose_copies() {
     if (rule_.at.pack_w < 0 || axes_.weights == nullptr || axes_.input == nullptr ||
-        rule_.workload.tensors[axes_.weights->tensor].constant)
+        is_constant(axes_.weights))
       return;
     const bool strided = axes_.weights->index.back() != ir::Affine::iter(axes_.vector);
+    if (is_constant(axes_.input) && has_one_tap(stage_, axes_) && !comes_back())
+      return copy_panels();
     if (axes_.taps.empty() && !comes_back()) return copy_blocks(strided);
     // Vectors that lie apart are brought together once, where several loops come back to them.
     if (comes_back() && lies_along(axes_.batch, axes_.input->index))
       choose(rule_.at.pack_x, rule_.input_packings, Packing::kWhole);
     if (strided) choose(rule_.at.pack_w, rule_.weight_packings, Packing::kWhole);
+  }
+
+  bool is_constant(const ir::Read* read) const {
+    return rule_.workload.tensors[read->tensor].constant;
+  }
+
+  // Of rows times constant weights, which are packed beforehand: a few panels of the rows at a time
+  // stay in a cache until all weights have passed, and no longer. Many weights want more of them.
+  void copy_panels() {
+    constexpr std::int64_t kFewTerms = 64;  // so few rows of an operand are read as they lie
+    constexpr std::int64_t kTerms = 512;    // of a panel
+    const double cache =
+        bytes_of(rule_.workload.tensors[axes_.input->tensor]) > kL2 / 2 ? kL2 / 4 : kL1 / 2;
+    using enum TileAxis;
+    choose(rule_.at.order, rule_.orders,
+           LoopOrder{{kVector, kReduction, kPixels}, {kVector, kPixels}});
+    choose(rule_.at.pack_x, rule_.input_packings, Packing::kWhole);
+    const std::int64_t terms = extent(axes_.reduce);
+    if (terms < kFewTerms) return;
+    choose(rule_.at.pack_w, rule_.weight_packings, Packing::kBlock);
+    const std::int64_t blocks = (terms + kTerms - 1) / kTerms,
+                       block = (terms + blocks - 1) / blocks;
+    set(rule_.at.block_k, block);
+    const std::int64_t panel = block * start_[rule_.at.tile_v] * rule_.lanes *
+                               size_of(rule_.workload.tensors[axes_.weights->tensor].dtype);
+    set(rule_.at.block_v, std::max<std::int64_t>(1, std::llround(cache) / panel));
   }
 
   // Panels of one operand stay in L1 while blocks of the other pass through L2. Copies of what only
