@@ -8,6 +8,8 @@
 namespace lathe::space {
 namespace {
 
+using test::avx512;
+
 std::string default_steps(const std::string& text) {
   const auto space = space_of(text);
   return schedule::print(space->trace(space->default_config()));
@@ -33,6 +35,34 @@ TEST(Lanes, LieAlongAnAxisOfBothOperandsWhereNoOtherIsReadInVectors) {
   // Another axis is read in vectors and stored in them.
   EXPECT_TRUE(
       has_lanes_along("A: f32[64,256]; B: f32[64,256,33]; C[i,j] = sum(k) A[k,i] * B[k,i,j]", "j"));
+}
+
+// Rows of many elements times constant weights: lanes lie along the rows, which are copied block by
+// block; with short rows, or short vectors, along the weights.
+TEST(Lanes, LieAlongLongRowsOfWhatChanges) {
+  const auto steps = [](int size, const Target& target) {
+    const std::string text = fmt::format(
+        "X: f32[1,67,{0},{0}]; const W: f32[19,67,1,1]; C[n,k,y:{0},x:{0}] = sum(c,r,s) "
+        "X[n,c,y+r,x+s] * W[k,c,r,s]; algorithm direct",
+        size);
+    const auto space = *derive_space(parsed(text), target, Flavour::kDefault);
+    return schedule::print(space->trace(space->default_config()));
+  };
+  for (const int size : {23, 31}) {
+    EXPECT_NE(steps(size, avx512(1)).find("cache X as X.pack"), std::string::npos) << size;
+    EXPECT_EQ(steps(size, test::sse(1)).find("cache X as X.pack"), std::string::npos) << size;
+  }
+  EXPECT_EQ(steps(14, avx512(1)).find("cache X as X.pack"), std::string::npos);
+  std::uint64_t seed = 20261129;
+  for (const char* text :
+       {"X: f32[1,7,23,23]; const W: f32[5,7,1,1]; C[n,k,y:23,x:23] = sum(c,r,s) "
+        "X[n,c,y+r,x+s] * W[k,c,r,s]",
+        "X: f32[2,5,23,29]; const W: f32[9,5,1,1]; C[n,k,y:23,x:29] = max(0.0, (sum(c,r,s) "
+        "X[n,c,y+r,x+s] * W[k,c,r,s]) + 0.25)",
+        "const W: f32[13,65]; A: f32[65,521]; C[j,l] = sum(m) W[j,m] * A[m,l]"})
+    for (const Flavour flavour : {Flavour::kDefault, Flavour::kWide})
+      for (const int threads : {1, 2})
+        check_space(parsed(text), avx512(threads), flavour, 4, ++seed);
 }
 
 // A vector times a matrix: constant weights are laid out in panels, of which each is read from end

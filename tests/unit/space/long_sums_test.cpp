@@ -60,6 +60,16 @@ TEST(LongSums, AreCutEvenlyAndPacked) {
   EXPECT_NE(shared.find("layout (1/32, 0/1, 1/1)"), std::string::npos) << shared;
 }
 
+// Weights of a vector times a matrix lie in panels, whatever the length of a sum.
+TEST(LongSums, OfAVectorAndWeightsReadPanels) {
+  for (const int terms : {8192, 8193, 25088}) {
+    const std::string text =
+        fmt::format("A: f32[1,{0}]; const W: f32[512,{0}]; C[i,j] = sum(k) A[i,k] * W[j,k]", terms);
+    EXPECT_NE(default_trace(text, 1).find("cache W as W.pack in memory"), std::string::npos)
+        << terms;
+  }
+}
+
 // Whatever is read, and however often.
 TEST(LongSums, AreCutWhereLittleIsReadToo) {
   for (const char* text :
@@ -73,6 +83,7 @@ TEST(LongSums, EveryProgramComputesThem) {
   std::uint64_t seed = 20261126;
   for (const char* text :
        {"A: f32[5,8200]; const W: f32[19,8200]; C[i,j] = sum(k) A[i,k] * W[j,k]",
+        "A: f32[1,8201]; const W: f32[67,8201]; C[i,j] = sum(k) A[i,k] * W[j,k]",
         "A: f32[5,8219]; W: f32[8219,18]; C[i,j] = sum(k) A[i,k] * W[k,j]",
         "A: f32[2,3,8200]; B: f32[2,17,8200]; C[b,i,j] = sum(k) A[b,i,k] * B[b,j,k]",
         "A: f32[4,8200]; B: f32[16,8200]; C[i,j] = max(0.0, (sum(k) A[i,k] * B[j,k]) + 0.5)",
