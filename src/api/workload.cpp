@@ -197,8 +197,13 @@ Result<MadeWorkload> by_form(const WorkloadRequest& request) {
   if (request.text.find_first_of("[=") != std::string::npos) return from_expression(request);
   if (request.text.ends_with(".onnx"))
     return fail_at(request.text, ErrorKind::kUnsupported,
-                   "this names a model, which `lathe show`, `tune`, `bench` and `compile` read; "
-                   "its nodes are expressions, which `lathe show --what text` prints");
+                   "this names a model, which `lathe show`, `tune`, `bench`, `run` and `compile` "
+                   "read; its nodes are expressions, which `lathe show --what text` prints");
+  std::error_code unknown;
+  if (std::filesystem::is_regular_file(request.text, unknown))
+    return fail_at(request.text, ErrorKind::kInvalidArgument,
+                   "this is a file, and no workload; names of models end in .onnx, and an "
+                   "expression is given as text, as \"$(cat FILE)\"");
   return fail(ErrorKind::kInvalidArgument,
               "unknown workload \"{}\"; write an expression such as 'C[i,j] = sum(k) A[k,i] * "
               "B[k,j]', an operator ({}) or a "

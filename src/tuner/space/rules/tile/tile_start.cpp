@@ -270,7 +270,12 @@ class TileChooser {
     const std::int64_t blocks = (terms + kTerms - 1) / kTerms,
                        block = (terms + blocks - 1) / blocks;
     set(rule_.at.block_k, block);
-    const std::int64_t panel = block * start_[rule_.at.tile_v] * rule_.lanes *
+    set_panels(block, cache);
+  }
+
+  // As many panels of so many terms in a block as a cache holds.
+  void set_panels(std::int64_t terms, double cache) {
+    const std::int64_t panel = terms * start_[rule_.at.tile_v] * rule_.lanes *
                                size_of(rule_.workload.tensors[axes_.weights->tensor].dtype);
     set(rule_.at.block_v, std::max<std::int64_t>(1, std::llround(cache) / panel));
   }
@@ -278,7 +283,7 @@ class TileChooser {
   // Panels of one operand stay in L1 while blocks of the other pass through L2. Copies of what only
   // one or two tiles use would cost more than they gain.
   void copy_blocks(bool strided) {
-    constexpr std::int64_t kFewTiles = 2;
+    constexpr std::int64_t kFewTiles = 2, kTilesOfBlock = 16;
     if (!strided && is_small() && !rows_collide()) {
       set(rule_.at.block_k, extent(axes_.reduce));
       return;
@@ -293,7 +298,13 @@ class TileChooser {
     if (tiles_along_vector() > kFewTiles)
       choose(rule_.at.pack_x, rule_.input_packings, Packing::kBlock);
     else spread_rows();
-    set(rule_.at.block_p, 16);
+    set(rule_.at.block_p, kTilesOfBlock);
+    // Where all rows pass in one block, a wide copy of the other operand would leave the cache for
+    // nothing; the rows are copied once.
+    if (along_p <= kTilesOfBlock && tiles_along_vector() > kTilesOfBlock) {
+      choose(rule_.at.pack_x, rule_.input_packings, Packing::kWhole);
+      set_panels(start_[rule_.at.block_k], kL2 / 4);
+    }
   }
 
   // True if a loop around the tile's blocks moves one operand and not the other, which would be
