@@ -136,6 +136,7 @@ Result<std::vector<std::vector<double>>> run_program(const graph::Graph& graph,
     memory.emplace_back(static_cast<std::size_t>(graph.value(id).bytes()));
   for (auto& bytes : memory) outputs.push_back(bytes.data());
   program->set_constants(inputs);
+  if (made.weights) std::ranges::copy(*made.weights, program->constant_area().begin());
   program->run(inputs, outputs);
   std::vector<std::vector<double>> out;
   for (std::size_t o = 0; o < memory.size(); ++o)
