@@ -86,7 +86,7 @@ class ModelMaker {
     out_.recorded = programs_.recorded();
     out_.arena_bytes = joined.arena_bytes;
     out_.unshared_bytes = joined.unshared_bytes;
-    out_.constant_bytes = joined.program.constant_bytes;
+    out_.constant_bytes = joined.kept_constant_bytes;
     out_.checked = programs_.checked();
     out_.notes = programs_.notes();
     out_.program = std::move(joined.program);
@@ -212,10 +212,16 @@ Status check_packs_here(const Target& target) {
 
 Status take_weights_out(ModelProgram& made) {
   sequence::Apart apart = LATHE_TRY(sequence::apart(made.program));
+  if (apart.run.constant_bytes == 0)
+    return fail_at("--weights", ErrorKind::kInvalidArgument,
+                   "the model has no weights of {} bytes or more, which a file could hold; leave it "
+                   "out",
+                   sequence::kLeastApart);
   std::vector<std::byte> weights(static_cast<std::size_t>(apart.run.constant_bytes));
   const auto maker = LATHE_TRY(LoadedProgram::make(apart.make, made.target));
   maker->set_constants({});
-  std::ranges::copy(maker->constant_area(), weights.begin());
+  const auto made_here = maker->constant_area();
+  std::ranges::copy(made_here.first(std::min(made_here.size(), weights.size())), weights.begin());
   apart.copy_into(weights);
   made.weights = std::move(weights);
   made.program = std::move(apart.run);

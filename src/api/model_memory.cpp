@@ -15,6 +15,7 @@
 #include "compiler/ir/flat/touched.h"
 #include "compiler/sequence/apart.h"
 #include "compiler/sequence/arena.h"
+#include "compiler/sequence/constants.h"
 #include "graph/ir/print.h"
 #include "tuner/measure/device.h"
 #include "tuner/model/analytic.h"
@@ -83,7 +84,8 @@ class OptionMaker {
     const auto program =
         LATHE_TRY(flat_program(scheduled_workload(workload, chosen), chosen.trace, chosen.target));
     if (!programs_.insert(flat::hash(program)).second) return {};
-    const std::int64_t constants = program.constant_bytes + weights_read(program, workload);
+    const std::int64_t constants =
+        sequence::constants_of(program).kept + weights_read(program, workload);
     options_.push_back({std::move(chosen), constants, program.global_bytes, program.shared_bytes,
                         program.thread_bytes * target_.threads(), 0});
     return {};
@@ -297,9 +299,9 @@ std::unexpected<Error> too_much(const MemoryNeed& least, std::int64_t most) {
 }  // namespace
 
 MemoryNeed memory_of(const flat::Program& program, int threads) {
-  MemoryNeed need{program.constant_bytes, sequence::aligned(program.global_bytes) +
-                                              program.shared_bytes +
-                                              program.thread_bytes * threads};
+  MemoryNeed need{flat::read_constant_bytes(program), sequence::aligned(program.global_bytes) +
+                                                          program.shared_bytes +
+                                                          program.thread_bytes * threads};
   for (const int b : flat::touched_buffers(program, program.run)) {
     const auto bytes = std::ssize(program.buffers[place(b)].literal.bytes);
     if (bytes >= sequence::kLeastApart) need.constants += sequence::aligned(bytes);

@@ -44,6 +44,7 @@ Result<Apart> apart(const flat::Program& program) {
             {}};
   out.make.inputs.clear(), out.make.outputs.clear();
   flat::set_run(out.make, flat::seq({}));
+  out.run.constant_bytes = flat::read_constant_bytes(out.run);
   for (flat::Buffer& buffer : out.run.buffers) {
     if (buffer.scope != flat::Scope::kLiteral || std::ssize(buffer.literal.bytes) < kLeastApart)
       continue;

@@ -11,8 +11,9 @@
 namespace lathe::sequence {
 
 struct Apart {
-  flat::Program run;   // it has no prepare, and finds all in its constants
-  flat::Program make;  // its prepare fills the first part of them; its run does nothing
+  flat::Program run;  // it has no prepare, and finds all in its constants
+  // Its prepare makes an area that begins with theirs, up to the copies; its run does nothing.
+  flat::Program make;
   // The rest, copied to these places.
   struct Copy {
     std::int64_t slot = 0;

@@ -80,7 +80,8 @@ typedef struct lathe_shared {
   int64_t mapped;  /* bytes of a file, with its head; 0: the constants are in memory of their own */
 } lathe_shared;
 
-/* A kernel of prepare, or a literal that nothing reads after the kernels before; else NULL. */
+/* A kernel of prepare; or a literal that nothing reads after the kernels before; or neither: of the
+ * constants, nothing reads what begins after so many bytes. */
 typedef struct lathe_packing {
   lathe_entry kernel;
   const char* literal;

@@ -43,10 +43,10 @@ void publish(lathe_shared& shared, void* constants) {
   std::atomic_ref<void*>(shared.constants).store(constants, std::memory_order_release);
 }
 
-// The system reads pages of the library's file again where they are needed after all.
-void give_back(const char* literal, std::int64_t bytes) {
+// Of a literal: the system reads pages of the library's file again where they are needed after all.
+void give_back(const char* begin, std::int64_t bytes) {
   const auto page = static_cast<std::uintptr_t>(sysconf(_SC_PAGESIZE));
-  const auto at = reinterpret_cast<std::uintptr_t>(literal);
+  const auto at = reinterpret_cast<std::uintptr_t>(begin);
   const std::uintptr_t first = (at + page - 1) / page * page,
                        end = (at + static_cast<std::uintptr_t>(bytes)) / page * page;
   if (first < end) madvise(reinterpret_cast<void*>(first), end - first, MADV_DONTNEED);
@@ -61,7 +61,10 @@ void* packed(const lathe_artifact& artifact, const Packer& packer) {
     const lathe_packing& packing = artifact.packing[p];
     if (packing.kernel != nullptr)
       packing.kernel(packer.runtime, packer.constants, area, packer.workspace, packer.workers);
-    if (packing.literal != nullptr) give_back(packing.literal, packing.bytes);
+    else if (packing.literal != nullptr) give_back(packing.literal, packing.bytes);
+    else
+      give_back(static_cast<char*>(area) + packing.bytes,
+                artifact.module->constant_bytes - packing.bytes);
   }
   return area;
 }

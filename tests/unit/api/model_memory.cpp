@@ -131,7 +131,7 @@ TEST(ModelMemory, OtherProgramsAreTakenUntilItFits) {
     // It holds of weights in a file, too.
     const std::int64_t inside = memory_of(made->program, 1).bytes();
     ASSERT_TRUE(take_weights_out(*made));
-    EXPECT_EQ(memory_of(made->program, 1).bytes(), inside);
+    EXPECT_LE(memory_of(made->program, 1).bytes(), inside);
     expect_right(graph, *made);
   }
 }

@@ -99,6 +99,7 @@ TEST_F(Models, WeightsAndMemoryAreAskedForWithSense) {
   compiled({"--weights", "model.onnx"}, kWrongUsage, "would be written over the model");
   compiled({"--weights", "w", "--target", "cpu:cortex-a72;isa=aarch64"}, kWrongUsage,
            "compile there, or leave out --weights");
+  compiled({"--weights", "w", "--no-check"}, kWrongUsage, "the model has no weights");
   for (const char* flag : {"--weights", "--max-memory"})
     refused({"compile", "C6", "--schedule", "default", "-o", library.c_str(), flag, "9MB"},
             kWrongUsage, "this is for a model.onnx");

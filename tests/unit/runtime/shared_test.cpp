@@ -90,7 +90,8 @@ TEST(SharedByHand, WhatCannotBeMadeLeavesNothingBehind) {
   const lathe_weights weights = {"no.weights", 7};
   hand.artifact.weights = &weights;
   lathe_handle* handle = nullptr;
-  for (const char* path : {"/no/such.weights", "/", "/dev/null", static_cast<const char*>(nullptr)}) {
+  for (const char* path :
+       {"/no/such.weights", "/", "/dev/null", static_cast<const char*>(nullptr)}) {
     EXPECT_EQ(lathe_artifact_create_from(&hand.artifact, path, nullptr, &handle), LATHE_NO_WEIGHTS);
     EXPECT_EQ(handle, nullptr);
     EXPECT_STRNE(lathe_artifact_message(nullptr), "");

@@ -107,11 +107,14 @@ class ArtifactEmitter {
     return new llvm::GlobalVariable(*m_.module, type, false, llvm::GlobalValue::PrivateLinkage,
                                     llvm::Constant::getNullValue(type));
   }
-  // lathe_packing: each kernel, and after it the literals that it is the last to read.
+  // lathe_packing: each kernel, and after it the literals that it is the last to read; at the end,
+  // where the constants begin that run does not read.
   std::vector<llvm::Constant*> packing(const std::vector<llvm::Function*>& kernels) {
     const flat::Program& program = m_.program;
     std::set<int> still = flat::touched_buffers(program, program.run);
     std::vector<llvm::Constant*> steps;  // the last one first
+    if (!program.prepare.empty())
+      steps.push_back(record({null(), null(), number(flat::read_constant_bytes(program))}));
     for (const int k : program.prepare | std::views::reverse) {
       for (const int b : flat::touched_buffers(program.kernels[static_cast<std::size_t>(k)])) {
         const flat::Buffer& buffer = program.buffers[static_cast<std::size_t>(b)];

@@ -1,5 +1,6 @@
 #include "compiler/ir/flat/touched.h"
 
+#include <algorithm>
 #include <unordered_set>
 
 #include "compiler/ir/flat/rewrite.h"
@@ -41,6 +42,15 @@ std::set<int> touched_buffers(const Program& program, const std::vector<int>& ke
   for (const int k : kernels)
     all.merge(touched_buffers(program.kernels[static_cast<std::size_t>(k)]));
   return all;
+}
+
+std::int64_t read_constant_bytes(const Program& program) {
+  std::int64_t bytes = 0;
+  for (const int b : touched_buffers(program, program.run))
+    if (const Buffer& buffer = program.buffers[static_cast<std::size_t>(b)];
+        buffer.scope == Scope::kConstant)
+      bytes = std::max(bytes, buffer.slot + buffer.size * size_of(buffer.dtype));
+  return bytes;
 }
 
 }  // namespace lathe::flat
