@@ -78,13 +78,15 @@ Result<std::string> place_of_weights(const ArtifactFiles& files, const std::stri
         fmt::format("the library looks for its weights in its own folder, and \"{}\" is in another "
                     "one; give \"{}\" alone",
                     weights, given.filename().string()));
-  const std::string path = (folder / given.filename()).string();
+  std::string path = (folder / given.filename()).string();
   if (path == files.library || given.filename() == library.filename() ||
       path == fs::path(library).replace_extension(".h") || path == example_of(library))
     return refuse(
         fmt::format("\"{}\" would be written over by another of the files; give another "
                     "name",
                     weights));
+  if (fs::is_directory(path, ignored))
+    return refuse(fmt::format("\"{}\" is a folder; give another name", weights));
   LATHE_TRY_STATUS(check_place(path));
   return path;
 }

@@ -213,10 +213,11 @@ Status check_packs_here(const Target& target) {
 Status take_weights_out(ModelProgram& made) {
   sequence::Apart apart = LATHE_TRY(sequence::apart(made.program));
   if (apart.run.constant_bytes == 0)
-    return fail_at("--weights", ErrorKind::kInvalidArgument,
-                   "the model has no weights of {} bytes or more, which a file could hold; leave it "
-                   "out",
-                   sequence::kLeastApart);
+    return fail_at(
+        "--weights", ErrorKind::kInvalidArgument,
+        "the model has no weights of {} bytes or more, which a file could hold; leave it "
+        "out",
+        sequence::kLeastApart);
   std::vector<std::byte> weights(static_cast<std::size_t>(apart.run.constant_bytes));
   const auto maker = LATHE_TRY(LoadedProgram::make(apart.make, made.target));
   maker->set_constants({});

@@ -94,6 +94,8 @@ TEST_F(Models, WeightsAndMemoryAreAskedForWithSense) {
   compiled({"--weights", "net_example.c"}, kWrongUsage, "would be written over");
   compiled({"--weights", "/net.weights"}, kWrongUsage, "looks for its weights in its own folder");
   compiled({"--weights", "a/"}, kWrongUsage, "this is no name of a file");
+  std::filesystem::create_directory(folder_.at("taken"));
+  compiled({"--weights", "taken"}, kWrongUsage, "is a folder; give another name");
   compiled({"--weights", "a*/b"}, kWrongUsage, "in its own folder");
   compiled({"--weights", "a*"}, kWrongUsage, "give another file name");
   compiled({"--weights", "model.onnx"}, kWrongUsage, "would be written over the model");
