@@ -129,6 +129,10 @@ class Kernel(_native.Kernel):
             return
         if self._library.is_module:
             raise invalid("a kernel that was pickled cannot be saved; save the one that was tuned")
+        if self._library.weights:
+            raise invalid(
+                f"its weights are in {self._library.weights}; copy that file and the library"
+            )
         try:
             with open(path, "wb") as file:
                 file.write(self._library.data)
@@ -155,6 +159,11 @@ class Kernel(_native.Kernel):
             raise invalid(
                 "a kernel for a card cannot be pickled; save() it, and load() it in the other "
                 "process"
+            )
+        if self._library.weights:
+            raise invalid(
+                "a library whose weights have a file of their own cannot be pickled; load() it in "
+                "the other process"
             )
         library, module = self._library, self._library.is_module
         parts = _pickled.Parts(

@@ -74,6 +74,7 @@ void bind_kernel(nb::module_& module) {
           })
       .def_prop_ro("is_module", &Library::is_module)
       .def_prop_ro("on_card", &Library::is_for_card)
+      .def_prop_ro("weights", &Library::weights)
       .def_prop_ro("name", [](const Library& l) { return l.artifact().name; })
       .def_prop_ro("threads", [](const Library& l) { return l.artifact().threads; })
       .def_prop_ro("inputs", [](const Library& l) { return tensors_of(l, 0, l.inputs()); })

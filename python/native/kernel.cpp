@@ -51,7 +51,8 @@ void check_layouts(const Library& library) {
 const char* kind_of(std::int32_t status) {
   switch (status) {
     case LATHE_OUT_OF_MEMORY: return "out-of-memory";
-    case LATHE_NO_DEVICE: return "not-found";
+    case LATHE_NO_DEVICE:
+    case LATHE_NO_WEIGHTS: return "not-found";
     case LATHE_DEVICE_FAILED: return "run";
     default: return "unsupported";
   }

@@ -89,7 +89,7 @@ void Library::describe(const std::vector<TensorInfo>& inputs,
                         static_cast<std::int64_t>(info.shape.size()), code, bits, bytes,
                         info.constant, 1});
   }
-  own_ = {"kernel", table_, tensors_.data(), threads, 0};
+  own_ = {"kernel", table_, tensors_.data(), threads, 0, nullptr, nullptr, 0, nullptr};
   artifact_ = &own_;
   functions_ = {.prepare = lathe_artifact_prepare,
                 .run = lathe_artifact_run,
@@ -112,7 +112,9 @@ std::int32_t Library::run(lathe_handle* handle, const DLTensor* const* inputs,
 }
 
 std::int32_t Library::create(lathe_handle** handle) const {
-  return is_module() ? lathe_artifact_create(artifact_, nullptr, handle) : create_(nullptr, handle);
+  if (is_module()) return lathe_artifact_create(artifact_, nullptr, handle);
+  return create_from_ != nullptr ? create_from_(weights_.c_str(), nullptr, handle)
+                                 : create_(nullptr, handle);
 }
 
 std::int32_t Library::create_on(const lathe_runtime& runtime, lathe_handle** handle) const {
@@ -146,6 +148,27 @@ Expected<void> Library::find_library(const std::string& place) {
                 place);
   artifact_ = library->artifacts[0];
   if (!find_functions(for_card)) return fail("data-loss", "the library lacks a function", place);
+  return find_weights(place);
+}
+
+// Beside the library, or beside the file that a link in its place leads to.
+Expected<void> Library::find_weights(const std::string& place) {
+  namespace fs = std::filesystem;
+  if (!find(*code_, std::string("lathe_") + artifact_->name + "_create_from", create_from_))
+    return {};
+  if (place.empty())
+    return fail("unsupported", "the library's weights are beside its file; load that", place);
+  std::error_code unknown;
+  const fs::path library = fs::absolute(place, unknown), name = artifact_->weights->file;
+  fs::path file = library.parent_path() / name;
+  if (!fs::exists(file, unknown)) {
+    const fs::path behind = fs::canonical(library, unknown).parent_path() / name;
+    if (fs::exists(behind, unknown)) file = behind;
+  }
+  weights_ = file.string();
+  if (!fs::exists(file, unknown)) return {};  // which create says
+  if (const Status own = check_unshared(weights_); !own)
+    return fail(std::string(name_of(own.error().kind)), own.error().message, own.error().place);
   return {};
 }
 

@@ -48,6 +48,8 @@ class Library {
   std::int32_t create_on(const lathe_runtime& runtime, lathe_handle** handle) const;
   const char* create_message() const { return functions_.message(nullptr); }
   bool is_module() const { return table_ != nullptr; }
+  // The file of its weights; empty: they are inside.
+  const std::string& weights() const { return weights_; }
   // Whether its tensors are on a card of NVIDIA, and its calls are given to a stream.
   bool is_for_card() const { return functions_.run_on != nullptr; }
   // `stream` counts only for a card.
@@ -64,6 +66,7 @@ class Library {
   Expected<void> find_library(const std::string& place);
   Expected<void> find_module();
   bool find_functions(bool for_card);
+  Expected<void> find_weights(const std::string& place);
   void describe(const std::vector<TensorInfo>& inputs, const std::vector<TensorInfo>& outputs,
                 int threads);
 
@@ -72,6 +75,9 @@ class Library {
   const lathe_artifact* artifact_ = nullptr;
   Functions functions_{};
   std::int32_t (*create_)(const lathe_parallel*, lathe_handle**) = nullptr;
+  // Of a library with weights: it is loaded from memory, and would look for them there.
+  std::int32_t (*create_from_)(const char*, const lathe_parallel*, lathe_handle**) = nullptr;
+  std::string weights_;
   // Of a module: what a library has inside.
   const lathe_module* table_ = nullptr;
   lathe_artifact own_{};

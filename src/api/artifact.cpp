@@ -28,6 +28,10 @@ std::string default_name(const fs::path& path) {
   return name;
 }
 
+std::string example_of(const fs::path& library) {
+  return (library.parent_path() / (library.stem().string() + "_example.c")).string();
+}
+
 // What means something else in an #include or a comment of C; ?? begins a trigraph.
 bool is_no_character_of_names(char c) {
   return std::string_view("\"\\*?").contains(c) || std::iscntrl(static_cast<unsigned char>(c)) != 0;
@@ -59,6 +63,34 @@ Status check_place(const std::string& path) {
   return {};
 }
 
+// Where the library finds them: a name alone is beside it, and so must be any other path.
+Result<std::string> place_of_weights(const ArtifactFiles& files, const std::string& weights) {
+  const fs::path library(files.library), given(weights), folder = library.parent_path();
+  const auto refuse = [&](const std::string& why) {
+    return fail_at("--weights", ErrorKind::kInvalidArgument, "{}", why);
+  };
+  std::error_code ignored;
+  const fs::path own = folder.empty() ? "." : folder;
+  if (given.filename().empty())
+    return refuse("this is no name of a file; give one, as in --weights net.weights");
+  if (given.has_parent_path() && !fs::equivalent(given.parent_path(), own, ignored))
+    return refuse(
+        fmt::format("the library looks for its weights in its own folder, and \"{}\" is in another "
+                    "one; give \"{}\" alone",
+                    weights, given.filename().string()));
+  std::string path = (folder / given.filename()).string();
+  if (path == files.library || given.filename() == library.filename() ||
+      path == fs::path(library).replace_extension(".h") || path == example_of(library))
+    return refuse(
+        fmt::format("\"{}\" would be written over by another of the files; give another "
+                    "name",
+                    weights));
+  if (fs::is_directory(path, ignored))
+    return refuse(fmt::format("\"{}\" is a folder; give another name", weights));
+  LATHE_TRY_STATUS(check_place(path));
+  return path;
+}
+
 // A processor of this machine's kind, without the instructions that others of it lack: it runs what
 // calls a device.
 Result<Target> plain_host() {
@@ -73,7 +105,7 @@ Result<Target> plain_host() {
 
 Result<ArtifactFiles> write_artifact(const te::Workload& workload, const Chosen& chosen,
                                      const ArtifactRequest& request) {
-  const auto& [trace, target, record, note] = chosen;
+  const auto& [trace, target, record, note, repacks] = chosen;
   const ArtifactFiles files = LATHE_TRY(files_of(request));
   const flat::Program flat = LATHE_TRY(flat_program(workload, trace, target));
   const Checked checked = LATHE_TRY(check_program(workload, trace, target, request.checking));
@@ -93,21 +125,24 @@ Result<ArtifactFiles> files_of(const ArtifactRequest& request) {
   files.name = request.name.empty() ? default_name(path) : request.name;
   LATHE_TRY_STATUS(check_place(path));
   LATHE_TRY_STATUS(package::check_names(files.name, path));
+  if (!request.weights.empty()) files.weights = LATHE_TRY(place_of_weights(files, request.weights));
   return files;
 }
 
 Result<ArtifactFiles> write_program(const flat::Program& program, const Target& target,
                                     const std::vector<std::string>& remarks, const Checked& checked,
-                                    ArtifactFiles files) {
+                                    ArtifactFiles files, std::span<const std::byte> constants) {
   const codegen::Backend& backend = *LATHE_TRY(driver::backend_for(target, backends()));
   const Target host_target = LATHE_TRY(plain_host());
   const package::Host host{host_target, *LATHE_TRY(driver::backend_for(host_target, backends()))};
+  const package::Weights weights{fs::path(files.weights).filename().string(), constants};
   const auto written = LATHE_TRY(
-      package::write_artifact(files.name, program, target, backend, files.library, remarks, &host));
+      package::write_artifact(files.name, program, target, backend, files.library, remarks, &host,
+                              files.weights.empty() ? nullptr : &weights));
   files.checked = checked;
   files.header = written.header;
   const fs::path library(files.library);
-  files.example = (library.parent_path() / (library.stem().string() + "_example.c")).string();
+  files.example = example_of(library);
   LATHE_TRY_STATUS(
       write_whole(files.example,
                   example_text(program, files.name, library.filename().string(), target.kind())));

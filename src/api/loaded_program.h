@@ -40,6 +40,10 @@ class LoadedProgram {
 
   // Takes row-major tensors in declared order. Only set_constants() reads constant inputs.
   void set_constants(std::span<const void* const> inputs);
+  // What prepare made, and of a program without prepare, what it would have made.
+  std::span<std::byte> constant_area() {
+    return {areas_[0].get(), static_cast<std::size_t>(module_->table().constant_bytes)};
+  }
   void run(std::span<const void* const> inputs, std::span<void* const> outputs);
   // Of the last call.
   void get_outputs(std::span<void* const> outputs) const;

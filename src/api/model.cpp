@@ -8,7 +8,10 @@
 
 #include <fmt/ranges.h>
 
+#include "api/loaded_program.h"
+#include "api/targets.h"
 #include "api/views.h"
+#include "compiler/sequence/apart.h"
 #include "compiler/sequence/sequence.h"
 #include "compiler/te/parse.h"
 #include "graph/import/import.h"
@@ -38,11 +41,12 @@ class NodePrograms {
     const auto known = programs_.find(key);
     if (known != programs_.end()) return &known->second;
     const Chosen chosen = LATHE_TRY(source_(workload, target_));
-    auto checked = LATHE_TRY(check_program(workload, chosen.trace, chosen.target, checking_));
+    const te::Workload made = scheduled_workload(workload, chosen);
+    auto checked = LATHE_TRY(check_program(made, chosen.trace, chosen.target, checking_));
     if (!checked_ || (checked_->done && !checked.done)) checked_ = std::move(checked);
     recorded_ += chosen.record ? 1 : 0;
     if (!chosen.note.empty()) notes_.insert(chosen.note);
-    auto program = LATHE_TRY(flat_program(workload, chosen.trace, chosen.target));
+    auto program = LATHE_TRY(flat_program(made, chosen.trace, chosen.target));
     return &programs_.emplace(key, std::move(program)).first->second;
   }
 
@@ -82,7 +86,7 @@ class ModelMaker {
     out_.recorded = programs_.recorded();
     out_.arena_bytes = joined.arena_bytes;
     out_.unshared_bytes = joined.unshared_bytes;
-    out_.constant_bytes = joined.program.constant_bytes;
+    out_.constant_bytes = joined.kept_constant_bytes;
     out_.checked = programs_.checked();
     out_.notes = programs_.notes();
     out_.program = std::move(joined.program);
@@ -198,6 +202,34 @@ Result<ModelProgram> model_program(const graph::Graph& graph, const ScheduleSour
   return ModelMaker(graph, source, target, checking, progress).run();
 }
 
+Status check_packs_here(const Target& target) {
+  if (check_runs_here(target)) return {};
+  return fail_at("--weights", ErrorKind::kInvalidArgument,
+                 "weights for {} are packed by a program that cannot run on this machine; compile "
+                 "there, or leave out --weights",
+                 target.text());
+}
+
+Status take_weights_out(ModelProgram& made) {
+  sequence::Apart apart = LATHE_TRY(sequence::apart(made.program));
+  if (apart.run.constant_bytes == 0)
+    return fail_at(
+        "--weights", ErrorKind::kInvalidArgument,
+        "the model has no weights of {} bytes or more, which a file could hold; leave it "
+        "out",
+        sequence::kLeastApart);
+  std::vector<std::byte> weights(static_cast<std::size_t>(apart.run.constant_bytes));
+  const auto maker = LATHE_TRY(LoadedProgram::make(apart.make, made.target));
+  maker->set_constants({});
+  const auto made_here = maker->constant_area();
+  std::ranges::copy(made_here.first(std::min(made_here.size(), weights.size())), weights.begin());
+  apart.copy_into(weights);
+  made.weights = std::move(weights);
+  made.program = std::move(apart.run);
+  made.constant_bytes = made.program.constant_bytes;
+  return {};
+}
+
 Result<ArtifactFiles> write_model(const graph::Graph& graph, const ModelProgram& made,
                                   const ArtifactRequest& request) {
   const ArtifactFiles files = LATHE_TRY(files_of(request));
@@ -206,7 +238,9 @@ Result<ArtifactFiles> write_model(const graph::Graph& graph, const ModelProgram&
                   "tuned.",
                   plain_name(graph.name, false), made.nodes, made.programs, made.recorded),
       fmt::format("Each of them {}.", made.checked.sentence)};
-  return write_program(made.program, made.target, remarks, made.checked, files);
+  return write_program(
+      made.program, made.target, remarks, made.checked, files,
+      made.weights ? std::span<const std::byte>(*made.weights) : std::span<const std::byte>());
 }
 
 }  // namespace lathe::api

@@ -2,7 +2,9 @@
 // model's constants in the code.
 #pragma once
 
+#include <cstddef>
 #include <functional>
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
@@ -29,6 +31,8 @@ struct ModelProgram {
   // Nodes, different programs among them, those of these that a record was found for.
   int nodes = 0, programs = 0, recorded = 0;
   std::int64_t arena_bytes = 0, unshared_bytes = 0, constant_bytes = 0;
+  // What prepare would make of the model's weights, where the program has no prepare any more.
+  std::optional<std::vector<std::byte>> weights;
   Checked checked;
   std::vector<std::string> left_out;  // inputs that no node reads
   std::set<std::string> notes;        // on the choice of programs, as Chosen has them
@@ -42,6 +46,12 @@ using ModelProgress = std::function<void(const std::string& what)>;
 Result<ModelProgram> model_program(const graph::Graph& graph, const ScheduleSource& source,
                                    const Target& target, Checking checking,
                                    const ModelProgress& progress);
+
+// Takes the weights out of the program: prepare is run here, and what it makes is kept, with the
+// larger literals that run reads.
+Status take_weights_out(ModelProgram& made);
+// Fails where this machine cannot do that for the target.
+Status check_packs_here(const Target& target);
 
 Result<ArtifactFiles> write_model(const graph::Graph& graph, const ModelProgram& made,
                                   const ArtifactRequest& request);

@@ -96,6 +96,7 @@ Result<ModelTensors> run_model(const graph::Graph& graph, const ModelProgram& ma
     memory.emplace_back(static_cast<std::size_t>(graph.value(id).bytes()));
   for (auto& bytes : memory) outputs.push_back(bytes.data());
   program->set_constants(given);
+  if (made.weights) std::ranges::copy(*made.weights, program->constant_area().begin());
   program->run(given, outputs);
   ModelTensors out;
   for (auto& bytes : memory) out.push_back(graph::Data::own(std::move(bytes)));

@@ -321,6 +321,13 @@ Result<ScheduleSource> steps_in_file(const std::string& path) {
 
 }  // namespace
 
+te::Workload scheduled_workload(const te::Workload& workload, const Chosen& chosen) {
+  te::Workload out = workload;
+  if (chosen.repacks)
+    for (te::Tensor& tensor : out.tensors) tensor.constant = false;
+  return out;
+}
+
 std::vector<std::string> known_sources() {
   std::vector<std::string> names;
   for (const NamedSource& source : kSources) names.emplace_back(source.name);

@@ -25,7 +25,12 @@ struct Chosen {
   std::optional<store::Record> record;  // of "best"
   // What the user should know about the choice; may be empty.
   std::string note;
+  // The program takes constants for what changes from call to call: it reads them as they are, or
+  // packs them in every run. Of models that have to fit into memory.
+  bool repacks = false;
 };
+// What the trace is applied to: the workload, without constants where it repacks.
+te::Workload scheduled_workload(const te::Workload& workload, const Chosen& chosen);
 
 // Tells which trace to use for a workload on a target. A graph asks it for each of its workloads.
 using ScheduleSource =

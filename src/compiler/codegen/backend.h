@@ -27,6 +27,15 @@ struct Object {
   bool rescheduled = false;
 };
 
+// The artifact that the code of a processor becomes. Without a name, it is exported as the table of
+// its module alone.
+struct Exported {
+  std::string name;
+  // The file beside the library that holds what prepare would make; empty: there is none.
+  std::string weights;
+  std::uint64_t weights_hash = 0;
+};
+
 // A form of the code that `lathe show` prints.
 struct Listing {
   const char* name;  // of `--what`
@@ -44,11 +53,11 @@ struct Backend {
   // Fills the derived members of a target (vector width, registers, FMA ...) and resolves "host".
   // The error for an unknown processor names similar ones.
   Result<Target> (*resolve_target)(const Target& target);
-  // With the name of an artifact, the object of a processor also has its table and the functions
-  // lathe_NAME_..., which need the artifact's runtime beside them (runtime/artifact). The object of
-  // a device is carried by that of a processor.
+  // As an artifact, the object of a processor also has its table and the functions lathe_NAME_...,
+  // which need the artifact's runtime beside them (runtime/artifact). The object of a device is
+  // carried by that of a processor.
   Result<Object> (*generate)(const flat::Program& program, const Target& target,
-                             const std::string& artifact);
+                             const Exported& artifact);
   // What the runtime loads, the image. Of a processor it is a shared object that imports nothing:
   // an undefined symbol is an error. `extra` are objects that are linked beside it and arguments
   // for the linker (an artifact's runtime, "-lc").

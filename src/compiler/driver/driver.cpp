@@ -107,7 +107,7 @@ Result<Code> compile(const flat::Program& program, const Target& target, Backend
   const codegen::Backend& backend = *LATHE_TRY(backend_for(target, backends));
   Code code;
   const double start = seconds_now();
-  code.object = LATHE_TRY(backend.generate(program, target, ""));
+  code.object = LATHE_TRY(backend.generate(program, target, {}));
   const double generated = seconds_now();
   code.library = LATHE_TRY(backend.link(code.object, target, {}));
   code.generate_seconds = generated - start;

@@ -11,6 +11,7 @@
 #include "compiler/ir/flat/rename.h"
 #include "compiler/sequence/arena.h"
 #include "compiler/sequence/check.h"
+#include "compiler/sequence/constants.h"
 
 namespace lathe::sequence {
 namespace {
@@ -19,8 +20,13 @@ std::size_t at(int number) { return static_cast<std::size_t>(number); }
 
 // Where everything lies.
 struct Places {
-  std::vector<std::int64_t> values;              // by value: bytes in the arena, or the constants
-  std::vector<std::int64_t> scratch, constants;  // by part: where its areas begin
+  std::vector<std::int64_t> values;   // by value: bytes in the arena, or the constants
+  std::vector<std::int64_t> scratch;  // by part: where its area begins
+  // By part: its constants, and where those that are kept begin. The others of all parts lie in one
+  // place behind them: parts prepare one after the other.
+  std::vector<ConstantRanges> ranges;
+  std::vector<std::int64_t> kept;
+  std::int64_t passing = 0;
 };
 
 class Joiner {
@@ -59,20 +65,36 @@ class Joiner {
     }
     for (std::size_t p = 0; p < sequence_.parts.size(); ++p) {
       const Part& part = sequence_.parts[p];
-      places_.constants.push_back(reserve_constants(part.program.constant_bytes));
-      if (is_constant(part, uses_)) {
+      const bool prepares = is_constant(part, uses_);
+      places_.ranges.push_back(constants_of(part.program, !prepares));
+      places_.kept.push_back(reserve_constants(places_.ranges[p].kept));
+      if (prepares) {
         whole.global_bytes = std::max(whole.global_bytes, part.program.global_bytes);
       } else if (part.program.global_bytes > 0) {
         lifetimes.push_back({part.program.global_bytes, static_cast<int>(p), static_cast<int>(p)});
         places.push_back(&places_.scratch[p]);
       }
     }
+    place_passing_constants();
     const Arena arena = arena_for(lifetimes);
     for (std::size_t i = 0; i < places.size(); ++i) *places[i] = arena.offsets[i];
     whole.global_bytes = std::max(whole.global_bytes, arena.bytes);
     joined_.arena_bytes = arena.bytes;
     joined_.most_at_once = most_at_once(lifetimes);
     for (const Lifetime& item : lifetimes) joined_.unshared_bytes += aligned(item.bytes);
+  }
+
+  void place_passing_constants() {
+    std::int64_t most = 0;
+    for (const ConstantRanges& ranges : places_.ranges) most = std::max(most, ranges.passing);
+    joined_.kept_constant_bytes = joined_.program.constant_bytes;
+    places_.passing = reserve_constants(most);
+  }
+
+  std::int64_t constant_slot(int part, std::int64_t slot) const {
+    const ConstantRange& range = places_.ranges[at(part)].at(slot);
+    return (range.kept ? places_.kept[at(part)] : places_.passing) + range.offset + slot -
+           range.begin;
   }
 
   std::int64_t reserve_constants(std::int64_t bytes) {
@@ -125,7 +147,7 @@ class Joiner {
     if (buffer.scope == flat::Scope::kInput) return buffers_[at(from.inputs[slot])];
     if (buffer.scope == flat::Scope::kOutput) return buffers_[at(from.outputs[slot])];
     if (buffer.scope == flat::Scope::kGlobal) buffer.slot += places_.scratch[at(part)];
-    if (buffer.scope == flat::Scope::kConstant) buffer.slot += places_.constants[at(part)];
+    if (buffer.scope == flat::Scope::kConstant) buffer.slot = constant_slot(part, buffer.slot);
     joined_.program.buffers.push_back(std::move(buffer));
     return static_cast<int>(joined_.program.buffers.size()) - 1;
   }

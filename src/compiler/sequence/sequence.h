@@ -43,6 +43,8 @@ struct Joined {
   // Of the arena, in a run: what it takes, the most that is there at a time, and what all would
   // take one beside the other.
   std::int64_t arena_bytes = 0, most_at_once = 0, unshared_bytes = 0;
+  // Of the constants, what prepare leaves for runs. What it needs on the way lies behind that.
+  std::int64_t kept_constant_bytes = 0;
 };
 // The error's place is the part: kInvalidArgument where values and parts do not go together.
 Result<Joined> join(const Sequence& sequence);

@@ -6,6 +6,7 @@
 #include <new>
 
 #include "runtime/artifact/check.h"
+#include "runtime/artifact/shared.h"
 #include "runtime/module/scratch.h"
 #include "runtime/pool/pool.h"
 
@@ -69,7 +70,7 @@ Sizes sizes_of(const lathe_artifact& artifact, std::int64_t threads) {
   const lathe_module& m = *artifact.module;
   return {round_up(sizeof(lathe_handle)),
           round_up((m.inputs + m.outputs) * static_cast<std::int64_t>(sizeof(void*))),
-          round_up(m.constant_bytes), round_up(m.workspace_bytes),
+          artifact.shared != nullptr ? 0 : round_up(m.constant_bytes), round_up(m.workspace_bytes),
           round_up(m.worker_bytes * threads)};
 }
 
@@ -116,8 +117,23 @@ void run_by_loops(void* self, const lathe_phase* phases, std::int64_t count, voi
       parallel.parallel_for(parallel.self, phases[p].count, phases[p].body, context);
 }
 
-std::int32_t create(const lathe_artifact* artifact, const lathe_parallel* parallel,
-                    const lathe_runtime* runtime, lathe_handle** handle) {
+// What is known without a caller's constants is computed once.
+std::int32_t make_constants(lathe_handle& handle, const char* weights) {
+  const lathe_artifact& artifact = *handle.artifact;
+  if (artifact.shared == nullptr) {
+    if (!handle.has_constants()) handle.prepare();
+    return LATHE_OK;
+  }
+  const std::int32_t status = lathe::artifact::join_shared(
+      artifact, {&handle.runtime, handle.constants, handle.workspace, handle.workers}, weights,
+      &handle.fixed, create_message);
+  handle.prepared = status == LATHE_OK;
+  return status;
+}
+
+std::int32_t create(const lathe_artifact* artifact, const char* weights,
+                    const lathe_parallel* parallel, const lathe_runtime* runtime,
+                    lathe_handle** handle) {
   if (handle == nullptr)
     return refuse_create(LATHE_INVALID_ARGUMENT, "there is no place for the handle");
   *handle = nullptr;
@@ -142,21 +158,27 @@ std::int32_t create(const lathe_artifact* artifact, const lathe_parallel* parall
     made->runtime = {run_by_loops, &made->parallel};
   }
   if (runtime != nullptr) made->runtime = *runtime;
-  if (!made->has_constants()) made->prepare();  // what depends on no input is computed once
-  *handle = made;
-  return LATHE_OK;
+  const std::int32_t status = make_constants(*made, weights);
+  if (status == LATHE_OK) *handle = made;
+  else lathe_artifact_destroy(made);
+  return status;
 }
 
 }  // namespace
 
 std::int32_t lathe_artifact_create(const lathe_artifact* artifact, const lathe_parallel* parallel,
                                    lathe_handle** handle) {
-  return create(artifact, parallel, nullptr, handle);
+  return create(artifact, nullptr, parallel, nullptr, handle);
+}
+
+std::int32_t lathe_artifact_create_from(const lathe_artifact* artifact, const char* weights,
+                                        const lathe_parallel* parallel, lathe_handle** handle) {
+  return create(artifact, weights, parallel, nullptr, handle);
 }
 
 std::int32_t lathe_artifact_create_on(const lathe_artifact* artifact, const lathe_runtime* runtime,
                                       lathe_handle** handle) {
-  return create(artifact, nullptr, runtime, handle);
+  return create(artifact, nullptr, nullptr, runtime, handle);
 }
 
 std::int32_t lathe_artifact_prepare(lathe_handle* handle, const DLTensor* const* inputs) {
@@ -201,6 +223,8 @@ std::int32_t lathe_artifact_run(lathe_handle* handle, const DLTensor* const* inp
 
 void lathe_artifact_destroy(lathe_handle* handle) {
   if (handle == nullptr) return;
+  if (handle->artifact->shared != nullptr && handle->prepared)
+    lathe::artifact::leave_shared(*handle->artifact);
   handle->~lathe_handle();
   std::free(handle);
 }

@@ -25,10 +25,11 @@ enum {
   /* A tensor or pointer does not fit; the message says which, and why. */
   LATHE_INVALID_ARGUMENT = 1,
   LATHE_OUT_OF_MEMORY = 2,
-  LATHE_NOT_PREPARED = 3, /* run before prepare */
-  LATHE_WRONG_CPU = 4,    /* this processor lacks instructions the artifact uses */
-  LATHE_NO_DEVICE = 5,    /* no device is there, or it cannot run the program (artifact/opencl) */
-  LATHE_DEVICE_FAILED = 6 /* the device or its compiler refuses, or failed */
+  LATHE_NOT_PREPARED = 3,  /* run before prepare */
+  LATHE_WRONG_CPU = 4,     /* this processor lacks instructions the artifact uses */
+  LATHE_NO_DEVICE = 5,     /* no device is there, or it cannot run the program (artifact/opencl) */
+  LATHE_DEVICE_FAILED = 6, /* the device or its compiler refuses, or failed */
+  LATHE_NO_WEIGHTS = 7     /* the file of weights is missing, or another one */
 };
 
 /* A caller's own way to run loops. parallel_for calls body for slices of [0, count), with worker
@@ -71,12 +72,38 @@ typedef struct lathe_artifact_tensor {
   int64_t plain;                /* row-major; else stored as the header says */
 } lathe_artifact_tensor;
 
+/* What all handles of an artifact share in a process, zeros at first (shared.h). */
+typedef struct lathe_shared {
+  uint32_t lock;   /* the process that has it; 0: none */
+  int64_t handles; /* that use the constants */
+  void* constants; /* NULL: they are not there */
+  int64_t mapped;  /* bytes of a file, with its head; 0: the constants are in memory of their own */
+} lathe_shared;
+
+/* A kernel of prepare; or a literal that nothing reads after the kernels before; or neither: of the
+ * constants, nothing reads what begins after so many bytes. */
+typedef struct lathe_packing {
+  lathe_entry kernel;
+  const char* literal;
+  int64_t bytes;
+} lathe_packing;
+
+/* A file beside the library that holds the constants (weights.h). */
+typedef struct lathe_weights {
+  const char* file; /* its name, without a folder */
+  uint64_t hash;
+} lathe_weights;
+
 typedef struct lathe_artifact {
   const char* name;
   const lathe_module* module;
   const lathe_artifact_tensor* tensors; /* inputs, then outputs */
   int64_t threads;                      /* the code was tuned for */
   int64_t cpu;                          /* LATHE_CPU_... */
+  lathe_shared* shared;                 /* NULL: each handle has constants of its own */
+  const lathe_packing* packing;         /* of shared constants, in turn: what prepare does */
+  int64_t packings;                     /* their count */
+  const lathe_weights* weights;         /* NULL: the constants are packed in memory */
 } lathe_artifact;
 
 /* What a program that opens a library without its header finds in it, under LATHE_LIBRARY_SYMBOL:
@@ -99,6 +126,10 @@ int32_t lathe_artifact_create(const lathe_artifact* artifact, const lathe_parall
  * the artifact's threads. */
 int32_t lathe_artifact_create_on(const lathe_artifact* artifact, const lathe_runtime* runtime,
                                  lathe_handle** handle);
+/* `weights` is the path of the file of weights; NULL: it is beside the library. It is not looked at
+ * where another handle has the constants already. */
+int32_t lathe_artifact_create_from(const lathe_artifact* artifact, const char* weights,
+                                   const lathe_parallel* parallel, lathe_handle** handle);
 int32_t lathe_artifact_prepare(lathe_handle* handle, const DLTensor* const* inputs);
 int32_t lathe_artifact_run(lathe_handle* handle, const DLTensor* const* inputs,
                            DLTensor* const* outputs);

@@ -1,4 +1,5 @@
 // lathe show MODEL: what it prints, and what it says of wrong words and files.
+#include <filesystem>
 #include <fstream>
 
 #include "support/onnx_writer.h"
@@ -76,6 +77,35 @@ TEST_F(Models, WrongWordsAndFilesAreAnswered) {
   EXPECT_TRUE(listed.error.starts_with("lathe: ")) << listed.error;
   EXPECT_TRUE(has(listed.error, "1 x Frobnicate (opset 17): there is no such operator here"))
       << listed.error;
+}
+
+TEST_F(Models, WeightsAndMemoryAreAskedForWithSense) {
+  const std::string path = model("Sigmoid"), library = folder_.at("net.so");
+  const auto compiled = [&](std::vector<const char*> more, int code, const char* said) {
+    std::vector<const char*> words = {"compile",    path.c_str(), "--shape", "batch=1",
+                                      "--schedule", "default",    "-o",      library.c_str()};
+    words.insert(words.end(), more.begin(), more.end());
+    refused(words, code, said);
+  };
+  for (const char* size : {"100", "MB", "0MB", "1.5 GX", "nanMB", "infGB", "1e30GB", "1e"})
+    compiled({"--max-memory", size}, kWrongUsage, "give a number and a unit, as 100MB or 1.5GiB");
+  compiled({"--weights", "net.so"}, kWrongUsage, "would be written over");
+  compiled({"--weights", "net.h"}, kWrongUsage, "would be written over");
+  compiled({"--weights", "net_example.c"}, kWrongUsage, "would be written over");
+  compiled({"--weights", "/net.weights"}, kWrongUsage, "looks for its weights in its own folder");
+  compiled({"--weights", "a/"}, kWrongUsage, "this is no name of a file");
+  std::filesystem::create_directory(folder_.at("taken"));
+  compiled({"--weights", "taken"}, kWrongUsage, "is a folder; give another name");
+  compiled({"--weights", "a*/b"}, kWrongUsage, "in its own folder");
+  compiled({"--weights", "a*"}, kWrongUsage, "give another file name");
+  compiled({"--weights", "model.onnx"}, kWrongUsage, "would be written over the model");
+  compiled({"--weights", "w", "--target", "cpu:cortex-a72;isa=aarch64"}, kWrongUsage,
+           "compile there, or leave out --weights");
+  compiled({"--weights", "w", "--no-check"}, kWrongUsage, "the model has no weights");
+  for (const char* flag : {"--weights", "--max-memory"})
+    refused({"compile", "C6", "--schedule", "default", "-o", library.c_str(), flag, "9MB"},
+            kWrongUsage, "this is for a model.onnx");
+  EXPECT_FALSE(std::filesystem::exists(library));
 }
 
 }  // namespace

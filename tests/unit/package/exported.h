@@ -62,7 +62,7 @@ struct Library {
   Library(const Library&) = delete;
   Library& operator=(const Library&) = delete;
   template <class F>
-  void find(F& f, const std::string& name) {
+  void find(F& f, const std::string& name) const {
     f = reinterpret_cast<F>(dlsym(handle, name.c_str()));
     if (!f) throw std::runtime_error(name);
   }

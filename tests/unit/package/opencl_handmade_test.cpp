@@ -28,7 +28,7 @@ class HandmadeLibrary : public OpenclLibrary {
   std::string answer(int status) {
     codegen::Backend backend = codegen::opencl_backend();
     backend.generate = [](const flat::Program&, const Target&,
-                          const std::string&) -> Result<codegen::Object> {
+                          const codegen::Exported&) -> Result<codegen::Object> {
       return codegen::Object{.bytes = opencl::bytes_of(handmade())};
     };
     const Target target = *api::make_target("opencl:generic", 0);
@@ -96,7 +96,7 @@ TEST(OpenclArtifact, NeedsAProcessorThatCallsIt) {
   const test::TemporaryFolder folder;
   codegen::Backend backend = codegen::opencl_backend();
   backend.generate = [](const flat::Program&, const Target&,
-                        const std::string&) -> Result<codegen::Object> {
+                        const codegen::Exported&) -> Result<codegen::Object> {
     return codegen::Object{};
   };
   const auto written = package::write_artifact("f", {}, *api::make_target("opencl:generic", 0),

@@ -8,6 +8,7 @@
 #include <gtest/gtest.h>
 
 #include "compiler/driver/driver.h"
+#include "compiler/ir/flat/touched.h"
 #include "compiler/te/parse.h"
 #include "support/random_trace.h"
 #include "support/random_workload.h"
@@ -68,6 +69,58 @@ TEST(Sequence, WhatIsConstantIsComputedOnce) {
   EXPECT_EQ(joined->program.outputs[0].shape, (std::vector<std::int64_t>{20}));
   const auto verified = flat::verify(joined->program);
   EXPECT_TRUE(verified) << verified.error().text();
+}
+
+// What prepare makes on the way to packed weights has one place for all parts.
+TEST(Sequence, ConstantsThatRunDoesNotReadShareAPlace) {
+  using namespace flat;
+  // By hand: prepare doubles B into a buffer of its own, and adds 1 to that for run.
+  Program program = naive("A: f32[20]; const B: f32[20]; C[i] = A[i] + B[i]");
+  const int step = static_cast<int>(program.buffers.size());
+  program.buffers.push_back({"step", Dtype::kF32, 20, Scope::kConstant, 0, {}});
+  program.buffers.push_back({"packed", Dtype::kF32, 20, Scope::kConstant, 128, {}});
+  program.constant_bytes = 256;
+  const int i = static_cast<int>(program.vars.size());
+  program.vars.resize(program.vars.size() + 3, "i");
+  const auto loop = [](int v, Stmt body) { return for_loop(v, int_imm(0), int_imm(20), body); };
+  const auto at = [](int buffer, int v) { return load(buffer, var(v), {}); };
+  set_prepare(program,
+              seq({loop(i, store(step, var(i), binary(BinaryOp::kAdd, at(1, i), at(1, i)))),
+                   loop(i + 1, store(step + 1, var(i + 1),
+                                     binary(BinaryOp::kAdd, at(step, i + 1),
+                                            float_imm(1, Dtype::kF32))))}));
+  set_run(program, loop(i + 2, store(2, var(i + 2),
+                                     binary(BinaryOp::kAdd, at(0, i + 2), at(step + 1, i + 2)))));
+  Sequence chain{.values = {{"x"}}, .parts = {}, .inputs = {0}, .outputs = {5}};
+  std::vector<double> want(20);
+  for (int e = 0; e < 20; ++e) want[static_cast<std::size_t>(e)] = e;
+  for (int p = 0; p < 3; ++p) {
+    std::vector<double> weight;
+    for (int e = 0; e < 20; ++e) {
+      weight.push_back(p + e % 3);
+      want[static_cast<std::size_t>(e)] += 2 * weight.back() + 1;
+    }
+    chain.values.push_back({fmt::format("w{}", p)});
+    chain.values.back().data = tensor::Data::of(Dtype::kF32, weight);
+  }
+  chain.values.insert(chain.values.end(), {{"a"}, {"y"}, {"b"}});
+  chain.parts = {
+      {"p", program, {0, 1}, {4}}, {"q", program, {4, 2}, {6}}, {"r", program, {6, 3}, {5}}};
+  const auto joined = join(chain);
+  ASSERT_TRUE(joined) << joined.error().text();
+  const Status verified = verify(joined->program);
+  ASSERT_TRUE(verified) << verified.error().text();
+  EXPECT_EQ(joined->kept_constant_bytes, 3 * 128);
+  EXPECT_EQ(joined->program.constant_bytes, 4 * 128);
+  EXPECT_EQ(read_constant_bytes(joined->program), 2 * 128 + 80);
+  const auto module = testing::compile(joined->program, kTarget);
+  ASSERT_TRUE(module) << module.error().text();
+  std::vector<double> x(20);
+  for (int e = 0; e < 20; ++e) x[static_cast<std::size_t>(e)] = e;
+  const std::vector<interp::Bytes> stored = {interp::to_storage(joined->program.inputs[0], x)};
+  const auto got = testing::run_module(**module, joined->program, stored);
+  ASSERT_TRUE(got) << got.error().text();
+  EXPECT_EQ(interp::from_storage(joined->program.outputs[0], (*got)[0]), want);
 }
 
 TEST(Sequence, TellsWhatDoesNotGoTogether) {

@@ -112,7 +112,7 @@ struct Session {
 };
 
 Result<Session> emit(const flat::Program& program, const CpuTarget& target,
-                     const std::string& artifact = "") {
+                     const Exported& artifact = {}) {
   Session session;
   session.machine = LATHE_TRY(make_machine(target));
   session.module =
@@ -120,8 +120,8 @@ Result<Session> emit(const flat::Program& program, const CpuTarget& target,
   return session;
 }
 
-Result<Code> build(const flat::Program& program, const CpuTarget& target,
-                   const std::string& artifact, bool schedule, Object& object) {
+Result<Code> build(const flat::Program& program, const CpuTarget& target, const Exported& artifact,
+                   bool schedule, Object& object) {
   auto start = Clock::now();
   Session session = LATHE_TRY(emit(program, target, artifact));
   object.emit_seconds += seconds_since(start);
@@ -135,7 +135,7 @@ Result<Code> build(const flat::Program& program, const CpuTarget& target,
 }  // namespace
 
 Result<Object> generate(const flat::Program& program, const Target& target,
-                        const std::string& artifact) {
+                        const Exported& artifact) {
   Object object;
   Code code = LATHE_TRY(build(program, target.as_cpu(), artifact, true, object));
   object.code_bytes = code_bytes(code.bytes);

@@ -18,7 +18,7 @@ const Backend& llvm_backend();
 
 Result<Target> resolve_target(const Target& target);
 Result<Object> generate(const flat::Program& program, const Target& target,
-                        const std::string& artifact = "");
+                        const Exported& artifact = {});
 Result<Object> carry_image(const Object& image, DeviceKind kind, const flat::Program& program,
                            const Target& target, const std::string& artifact);
 // An object for x86-64 that needs nothing else is linked by link_alone(), anything else by a

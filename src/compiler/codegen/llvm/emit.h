@@ -93,9 +93,11 @@ Result<std::unique_ptr<llvm::Module>> emit_module(llvm::LLVMContext& context,
                                                   const flat::Program& program,
                                                   const CpuTarget& target,
                                                   llvm::TargetMachine& machine,
-                                                  const std::string& artifact);
-void emit_artifact(ModuleContext& m, const std::string& name, llvm::Constant* table,
-                   const llvm::MCSubtargetInfo& info, Isa isa);
+                                                  const Exported& artifact);
+// `kernels` are those of the program.
+void emit_artifact(ModuleContext& m, const Exported& as, llvm::Constant* table,
+                   const std::vector<llvm::Function*>& kernels, const llvm::MCSubtargetInfo& info,
+                   Isa isa);
 
 // What an artifact carries instead of kernels: the image of a device; of a card its machine code,
 // too.

@@ -1,8 +1,12 @@
 // What makes a module an artifact: the table of its tensors and the functions a C program calls.
+#include <ranges>
+#include <set>
+
 #include <llvm/MC/MCSubtargetInfo.h>
 
 #include "compiler/codegen/llvm/emit.h"
 #include "compiler/codegen/llvm/machine.h"
+#include "compiler/ir/flat/touched.h"
 #include "runtime/artifact/artifact.h"
 #include "runtime/artifact/cuda_program.h"
 #include "runtime/artifact/opencl_program.h"
@@ -17,11 +21,13 @@ class ArtifactEmitter {
  public:
   ArtifactEmitter(ModuleContext& m, const std::string& name) : m_(m), name_(name), b_(m.context) {}
 
-  void run(llvm::Constant* module, std::int64_t cpu) {
-    table_ = hidden(table(module, cpu));
+  void run(llvm::Constant* module, const std::vector<llvm::Function*>& kernels, const Exported& as,
+           std::int64_t cpu) {
+    table_ = hidden(table(module, cpu, sharing(kernels, as)));
     list();
     functions();
     llvm::Type *pointer = b_.getPtrTy(), *status = b_.getInt32Ty();
+    if (!as.weights.empty()) function("create_from", status, {pointer, pointer, pointer}, true);
     function("__tvm_ffi_" + name_, "tvm_ffi", status, {pointer, pointer, status, pointer}, true);
   }
 
@@ -69,12 +75,58 @@ class ArtifactEmitter {
         llvm::ArrayType::get(members[0]->getType(), members.size()), members));
   }
 
-  llvm::Constant* table(llvm::Constant* module, std::int64_t cpu) {
+  // `sharing`: the members of lathe_artifact from `shared` on.
+  llvm::Constant* table(llvm::Constant* module, std::int64_t cpu,
+                        const std::vector<llvm::Constant*>& sharing) {
     std::vector<llvm::Constant*> tensors;
     for (const auto* borders : {&m_.program.inputs, &m_.program.outputs})
       for (const Border& border : *borders) tensors.push_back(tensor(border));
-    return record({text(name_), module, array(tensors), number(m_.machine.threads), number(cpu)});
+    std::vector<llvm::Constant*> members = {text(name_), module, array(tensors),
+                                            number(m_.machine.threads), number(cpu)};
+    members.insert(members.end(), sharing.begin(), sharing.end());
+    return record(members);
   }
+  std::vector<llvm::Constant*> no_sharing() { return {null(), null(), number(0), null()}; }
+
+  // Handles share what they all make alike: constants that no caller gives.
+  std::vector<llvm::Constant*> sharing(const std::vector<llvm::Function*>& kernels,
+                                       const Exported& as) {
+    if (m_.program.constant_bytes == 0 || std::ranges::any_of(m_.program.inputs, &Border::constant))
+      return no_sharing();
+    const std::vector<llvm::Constant*> steps = packing(kernels);
+    llvm::Constant* weights = null();
+    if (!as.weights.empty())
+      weights =
+          hidden(record({text(as.weights), number(static_cast<std::int64_t>(as.weights_hash))}));
+    return {shared(), array(steps), count(steps), weights};
+  }
+  // lathe_shared, zeros.
+  llvm::Constant* shared() {
+    llvm::Type* type =
+        llvm::StructType::get(b_.getInt32Ty(), b_.getInt64Ty(), b_.getPtrTy(), b_.getInt64Ty());
+    return new llvm::GlobalVariable(*m_.module, type, false, llvm::GlobalValue::PrivateLinkage,
+                                    llvm::Constant::getNullValue(type));
+  }
+  // lathe_packing: each kernel, and after it the literals that it is the last to read; at the end,
+  // where the constants begin that run does not read.
+  std::vector<llvm::Constant*> packing(const std::vector<llvm::Function*>& kernels) {
+    const flat::Program& program = m_.program;
+    std::set<int> still = flat::touched_buffers(program, program.run);
+    std::vector<llvm::Constant*> steps;  // the last one first
+    if (!program.prepare.empty())
+      steps.push_back(record({null(), null(), number(flat::read_constant_bytes(program))}));
+    for (const int k : program.prepare | std::views::reverse) {
+      for (const int b : flat::touched_buffers(program.kernels[static_cast<std::size_t>(k)])) {
+        const flat::Buffer& buffer = program.buffers[static_cast<std::size_t>(b)];
+        if (buffer.scope != flat::Scope::kLiteral || !still.insert(b).second) continue;
+        steps.push_back(record({null(), m_.literals[static_cast<std::size_t>(b)],
+                                number(std::ssize(buffer.literal.bytes))}));
+      }
+      steps.push_back(record({kernels[static_cast<std::size_t>(k)], null(), number(0)}));
+    }
+    return {steps.rbegin(), steps.rend()};
+  }
+
   void functions() {
     llvm::Type *pointer = b_.getPtrTy(), *status = b_.getInt32Ty();
     lifetime();
@@ -94,8 +146,8 @@ class ArtifactEmitter {
     std::vector<llvm::Constant*> launches;
     for (const auto* some : {&image.prepare, &image.run})
       for (const device::Launch& launch : *some) launches.push_back(record_of(launch));
-    return record(
-        {table(module_of(image), 0), array(launches), count(image.prepare), count(image.run)});
+    return record({table(module_of(image), 0, no_sharing()), array(launches), count(image.prepare),
+                   count(image.run)});
   }
   template <class Image>
   llvm::Constant* module_of(const Image& image) {
@@ -240,9 +292,10 @@ std::int64_t cpu_bits(const llvm::MCSubtargetInfo& info, Isa isa) {
 
 }  // namespace
 
-void emit_artifact(ModuleContext& m, const std::string& name, llvm::Constant* table,
-                   const llvm::MCSubtargetInfo& info, Isa isa) {
-  ArtifactEmitter(m, name).run(table, cpu_bits(info, isa));
+void emit_artifact(ModuleContext& m, const Exported& as, llvm::Constant* table,
+                   const std::vector<llvm::Function*>& kernels, const llvm::MCSubtargetInfo& info,
+                   Isa isa) {
+  ArtifactEmitter(m, as.name).run(table, kernels, as, cpu_bits(info, isa));
 }
 
 std::unique_ptr<llvm::Module> emit_carrier(llvm::LLVMContext& context, const flat::Program& program,

@@ -222,7 +222,7 @@ void ModuleContext::refuse(const std::string& what) {
 Result<std::unique_ptr<llvm::Module>> emit_module(llvm::LLVMContext& context,
                                                   const Program& program, const CpuTarget& target,
                                                   llvm::TargetMachine& machine,
-                                                  const std::string& artifact) {
+                                                  const Exported& artifact) {
   LATHE_CHECK(target.vector_bits > 0, "the target \"{}\" is not resolved", target.text());
   ModuleContext m(context, program, machine_of(target, has_round_instruction(machine, target.isa)));
   m.module->setTargetTriple(triple_of(target.isa));
@@ -232,9 +232,9 @@ Result<std::unique_ptr<llvm::Module>> emit_module(llvm::LLVMContext& context,
   for (const Kernel& kernel : program.kernels) kernels.push_back(emit_kernel(m, kernel));
   llvm::Function* prepare = emit_sequence(m, "lathe_prepare", program.prepare, kernels);
   llvm::Function* run = emit_sequence(m, "lathe_run", program.run, kernels);
-  llvm::Constant* table = emit_table(m, prepare, run, artifact.empty());
-  if (!artifact.empty())
-    emit_artifact(m, artifact, table, *machine.getMCSubtargetInfo(), target.isa);
+  llvm::Constant* table = emit_table(m, prepare, run, artifact.name.empty());
+  if (!artifact.name.empty())
+    emit_artifact(m, artifact, table, kernels, *machine.getMCSubtargetInfo(), target.isa);
   if (m.error) return std::unexpected(*m.error);
   return std::move(m.module);
 }

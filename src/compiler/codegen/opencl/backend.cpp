@@ -19,7 +19,7 @@ Result<Target> resolve_device(const Target& target) {
 
 // An artifact has the same image: a processor's object carries it.
 Result<Object> generate_image(const flat::Program& program, const Target& target,
-                              const std::string&) {
+                              const codegen::Exported&) {
   const auto start = std::chrono::steady_clock::now();
   const opencl::Image image = LATHE_TRY(opencl_image(program, target.as_opencl()));
   Object object;

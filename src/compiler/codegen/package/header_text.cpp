@@ -19,7 +19,7 @@ constexpr const char* kHead = R"(/* {name}: made by lathe for {target}. Do not e
  *
 {tensors} *
  * A tensor's data begins at a multiple of {alignment}. Outputs overlap nothing.
-{device}{constants}{remarks} */
+{device}{constants}{weights}{remarks} */
 #ifndef LATHE_ARTIFACT_{name}_H_
 #define LATHE_ARTIFACT_{name}_H_
 
@@ -36,6 +36,11 @@ constexpr const char* kFork = " * A forked child may use the handles of its pare
 constexpr const char* kConstants =
     R"( * Constant inputs are given to prepare and must stay where they are until destroy; run takes
  * NULL for them. After a prepare that failed, run refuses until one succeeds.
+)";
+constexpr const char* kWeights = R"( *
+ * The weights lie in the file {weights}, which create finds beside the library. It maps
+ * the file, so that handles and processes share it, and refuses one of another library. Both files
+ * move together. Replace them by other files, and do not write into them while handles are there.
 )";
 constexpr const char* kOpenclRunning =
     R"( *   lathe_{name}_prepare(handle, inputs);       with constant inputs: before the first run,
@@ -126,7 +131,8 @@ enum {{
   LATHE_WRONG_CPU = {cpu}, /* this processor lacks instructions the library uses */
   /* No device or card is there, or it cannot run the program; the message says why. */
   LATHE_NO_DEVICE = {device},
-  LATHE_DEVICE_FAILED = {failed} /* the device or its compiler refuses, or failed */
+  LATHE_DEVICE_FAILED = {failed}, /* the device or its compiler refuses, or failed */
+  LATHE_NO_WEIGHTS = {weights} /* their file is missing, or another one; the message says more */
 }};
 
 /* A way to run loops: body over [0, count) in slices, worker numbers below `threads`, all done
@@ -164,6 +170,11 @@ constexpr const char* kCreate =
     R"(/* `parallel` runs the library's loops; NULL: up to {threads}, but no more than there are
  * processors. All libraries of a process share them. */
 int32_t lathe_{name}_create(const lathe_parallel* parallel, lathe_{name}** handle);
+)";
+constexpr const char* kCreateFrom =
+    R"(/* The same with the file of weights elsewhere, where no other handle has it yet. */
+int32_t lathe_{name}_create_from(const char* weights, const lathe_parallel* parallel,
+                                 lathe_{name}** handle);
 )";
 constexpr const char* kOpenclCreate =
     R"(/* NULL is given for `parallel`: the device runs all loops. */
@@ -273,24 +284,25 @@ std::string types_text() {
       fmt::arg("invalid", int{LATHE_INVALID_ARGUMENT}),
       fmt::arg("memory", int{LATHE_OUT_OF_MEMORY}), fmt::arg("prepared", int{LATHE_NOT_PREPARED}),
       fmt::arg("cpu", int{LATHE_WRONG_CPU}), fmt::arg("device", int{LATHE_NO_DEVICE}),
-      fmt::arg("failed", int{LATHE_DEVICE_FAILED}));
+      fmt::arg("failed", int{LATHE_DEVICE_FAILED}), fmt::arg("weights", int{LATHE_NO_WEIGHTS}));
 }
 
-std::string functions_text(const std::string& name, const Target& target) {
+std::string functions_text(const std::string& name, const Target& target, bool has_weights) {
   const Words words = words_of(target.kind());
   const int threads = target.has_threads() ? target.threads() : 1;
   const auto named = [&](const char* text) {
     return replaced(replaced(text, "{name}", name), "{threads}",
                     threads == 1 ? "1 thread" : fmt::format("{} threads", threads));
   };
-  return fmt::format(kFunctions, fmt::arg("name", name), fmt::arg("create", named(words.create)),
+  const std::string create = named(words.create) + (has_weights ? named(kCreateFrom) : "");
+  return fmt::format(kFunctions, fmt::arg("name", name), fmt::arg("create", create),
                      fmt::arg("calls", named(words.calls)));
 }
 
 }  // namespace
 
 std::string header_text(const std::string& name, const flat::Program& program, const Target& target,
-                        const std::vector<std::string>& remarks) {
+                        const std::vector<std::string>& remarks, const std::string& weights) {
   std::string tensors;
   bool constants = false;
   for (std::size_t i = 0; i < program.inputs.size(); ++i) {
@@ -307,6 +319,8 @@ std::string header_text(const std::string& name, const flat::Program& program, c
   head = replaced(head, "{place}", words.place);
   head = replaced(head, "{alignment}", words.alignment);
   head = replaced(head, "{constants}", constants ? words.constants : "");
+  const std::string told = weights.empty() ? "" : replaced(kWeights, "{weights}", weights);
+  head = replaced(head, "{weights}", told);
   head = replaced(head, "{name}", name);
   // A device's name may be any text.
   head = replaced(head, "{target}", replaced(target.text(), "*/", "* /"));
@@ -314,7 +328,7 @@ std::string header_text(const std::string& name, const flat::Program& program, c
   head = replaced(head, "{outputs}", std::to_string(program.outputs.size()));
   head = replaced(head, "{tensors}", tensors);
   head = replaced(head, "{remarks}", said);
-  return head + types_text() + functions_text(name, target);
+  return head + types_text() + functions_text(name, target, !weights.empty());
 }
 
 }  // namespace lathe::package

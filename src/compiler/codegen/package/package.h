@@ -1,6 +1,8 @@
 // Exporting a program for others to use: a shared library with a C interface, and its header.
 #pragma once
 
+#include <cstddef>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -21,22 +23,31 @@ struct Host {
   const codegen::Backend& backend;
 };
 
+// The constants of a program that has no prepare, in a file beside the library, by whose name the
+// library finds it there (runtime/artifact/weights.h).
+struct Weights {
+  std::string file;  // without a folder
+  std::span<const std::byte> bytes;
+};
+
 // The C header of the artifact: its functions, and what each tensor is and how it is stored.
-// `remarks` are paragraphs about the program, for the header's first comment.
+// `remarks` are paragraphs about the program, for the header's first comment. `weights` is the name
+// of their file; empty: there is none.
 std::string header_text(const std::string& name, const flat::Program& program, const Target& target,
-                        const std::vector<std::string>& remarks);
+                        const std::vector<std::string>& remarks, const std::string& weights = "");
 
 struct Artifact {
   std::string library, header;  // paths
 };
-// Writes `path` (say, resnet18.so) and the header beside it (resnet18.h). Both appear whole or not
-// at all. The library exports the functions of the header, the list of its artifacts for programs
-// that open it without the header (runtime/artifact/artifact.h), and nothing else. A target that is
-// no processor needs a host; others take no notice of it.
+// Writes `path` (say, resnet18.so), the header beside it (resnet18.h) and the weights, if there are
+// some. Each appears whole or not at all. The library exports the functions of the header, the list
+// of its artifacts for programs that open it without the header (runtime/artifact/artifact.h), and
+// nothing else. A target that is no processor needs a host; others take no notice of it. Weights
+// need a processor.
 Result<Artifact> write_artifact(const std::string& name, const flat::Program& program,
                                 const Target& target, const codegen::Backend& backend,
                                 const std::string& path,
                                 const std::vector<std::string>& remarks = {},
-                                const Host* host = nullptr);
+                                const Host* host = nullptr, const Weights* weights = nullptr);
 
 }  // namespace lathe::package

@@ -1,11 +1,15 @@
 #include <cctype>
+#include <cstring>
 #include <filesystem>
+#include <optional>
 #include <span>
 
 #include "base/file.h"
+#include "base/hash.h"
 #include "base/temporary_folder.h"
 #include "compiler/codegen/package/package.h"
 #include "runtime/artifact/embedded.h"
+#include "runtime/artifact/weights.h"
 
 namespace lathe::package {
 namespace {
@@ -29,6 +33,10 @@ std::vector<std::string> libc(Isa isa) {
           "-l:ld-linux-aarch64.so.1"};
 }
 
+std::string_view text_of(std::span<const std::byte> bytes) {
+  return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
+}
+
 // `target` is the processor's, `runtime` the object of the artifact's runtime.
 Result<std::vector<std::byte>> link(const codegen::Object& object, const Target& target,
                                     const codegen::Backend& backend,
@@ -42,8 +50,7 @@ Result<std::vector<std::byte>> link(const codegen::Object& object, const Target&
   const TemporaryFolder folder;
   if (folder.path().empty()) return std::unexpected(no_temporary_folder());
   const std::string file = folder.path() + "/runtime.o";
-  LATHE_TRY_STATUS(
-      write_whole(file, {reinterpret_cast<const char*>(runtime.data()), runtime.size()}));
+  LATHE_TRY_STATUS(write_whole(file, text_of(runtime)));
   std::vector<std::string> extra = libc(target.as_cpu().isa);
   extra.insert(extra.begin(), file);
   return backend.link(object, target, extra);
@@ -54,11 +61,11 @@ struct MadeLibrary {
   std::string remark;  // about the code inside; may be empty
 };
 
-Result<MadeLibrary> make_library(const std::string& name, const flat::Program& program,
+Result<MadeLibrary> make_library(const codegen::Exported& as, const flat::Program& program,
                                  const Target& target, const codegen::Backend& backend,
                                  const Host* host) {
   const DeviceKind kind = target.kind();
-  const codegen::Object object = LATHE_TRY(backend.generate(program, target, name));
+  const codegen::Object object = LATHE_TRY(backend.generate(program, target, as));
   if (kind == DeviceKind::kCpu) {
     const auto runtime = artifact::runtime_object(kind, target.as_cpu().isa);
     return MadeLibrary{LATHE_TRY(link(object, target, backend, runtime)), {}};
@@ -68,7 +75,7 @@ Result<MadeLibrary> make_library(const std::string& name, const flat::Program& p
                 "no artifact can be made for {}, as no processor is known whose programs call it",
                 target.text());
   const codegen::Object carrier =
-      LATHE_TRY(host->backend.carry(object, kind, program, host->target, name));
+      LATHE_TRY(host->backend.carry(object, kind, program, host->target, as.name));
   const auto runtime = artifact::runtime_object(kind, host->target.as_cpu().isa);
   return MadeLibrary{LATHE_TRY(link(carrier, host->target, host->backend, runtime)),
                      carrier.remark};
@@ -90,6 +97,19 @@ std::string fault_of_name(const std::string& name) {
   return "";
 }
 
+std::vector<std::byte> file_of(std::span<const std::byte> constants, std::uint64_t hash) {
+  artifact::WeightsHead head{{}, std::ssize(constants), hash};
+  std::memcpy(head.magic, artifact::kWeightsMagic, sizeof head.magic);
+  std::vector<std::byte> file(artifact::kWeightsHead);
+  std::memcpy(file.data(), &head, sizeof head);
+  file.insert(file.end(), constants.begin(), constants.end());
+  return file;
+}
+
+std::string beside(const std::string& library, const std::string& file) {
+  return (fs::path(library).parent_path() / file).string();
+}
+
 }  // namespace
 
 Status check_names(const std::string& name, const std::string& path) {
@@ -104,16 +124,30 @@ Status check_names(const std::string& name, const std::string& path) {
 Result<Artifact> write_artifact(const std::string& name, const flat::Program& program,
                                 const Target& target, const codegen::Backend& backend,
                                 const std::string& path, const std::vector<std::string>& remarks,
-                                const Host* host) {
+                                const Host* host, const Weights* weights) {
   LATHE_TRY_STATUS(check_names(name, path));
   Artifact artifact{path, header_of(path)};
-  const MadeLibrary library = LATHE_TRY(make_library(name, program, target, backend, host));
+  codegen::Exported as{.name = name};
+  if (weights != nullptr) {
+    LATHE_CHECK(program.prepare.empty() && std::ssize(weights->bytes) == program.constant_bytes,
+                "{} bytes of weights for {} of constants", weights->bytes.size(),
+                program.constant_bytes);
+    as.weights = weights->file;
+    as.weights_hash = hash_of(text_of(weights->bytes));
+  }
+  const MadeLibrary library = LATHE_TRY(make_library(as, program, target, backend, host));
   std::vector<std::string> said = remarks;
   if (!library.remark.empty()) said.push_back(library.remark);
-  const std::string text = header_text(name, program, target, said);
+  const std::string text = header_text(name, program, target, said, as.weights);
   const PendingFile library_file(artifact.library), header_file(artifact.header);
+  std::optional<PendingFile> weights_file;
   LATHE_TRY_STATUS(library_file.write(library.bytes));
   LATHE_TRY_STATUS(header_file.write(std::as_bytes(std::span(text))));
+  if (weights != nullptr) {
+    weights_file.emplace(beside(path, weights->file));
+    LATHE_TRY_STATUS(weights_file->write(file_of(weights->bytes, as.weights_hash)));
+    LATHE_TRY_STATUS(weights_file->move_to_place());
+  }
   LATHE_TRY_STATUS(library_file.move_to_place());
   LATHE_TRY_STATUS(header_file.move_to_place());
   return artifact;

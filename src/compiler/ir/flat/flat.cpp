@@ -4,12 +4,11 @@
 #include <array>
 #include <bit>
 #include <cmath>
-#include <unordered_set>
 #include <utility>
 
 #include "compiler/ir/flat/fold.h"
 #include "compiler/ir/flat/make.h"
-#include "compiler/ir/flat/rewrite.h"
+#include "compiler/ir/flat/touched.h"
 
 namespace lathe::flat {
 namespace {
@@ -303,23 +302,10 @@ void set_run(Program& program, Stmt body) {
 
 std::int64_t group_bytes_of(const Program& program, const Kernel& kernel) {
   std::int64_t bytes = 0;
-  const auto see = [&](int id) {
+  for (const int id : touched_buffers(kernel)) {
     const Buffer& b = program.buffers[static_cast<std::size_t>(id)];
     if (b.scope == Scope::kGroup) bytes = std::max(bytes, b.slot + b.size * size_of(b.dtype));
-  };
-  std::unordered_set<const Node*> seen;
-  const auto on_expr = [&](const auto& self, const Expr& e) -> void {
-    if ((e->contents & contents::kData) == 0 || !seen.insert(e.get()).second) return;
-    if (const auto* load = std::get_if<Load>(&e->value)) see(load->buffer);
-    each_operand(*e, [&](const Expr& x) { self(self, x); });
-  };
-  const auto on_stmt = [&](const auto& self, const Stmt& s) -> void {
-    if (const auto* store = std::get_if<Store>(&s->value)) see(store->buffer);
-    if (const auto* copy = std::get_if<AsyncCopy>(&s->value)) see(copy->to);
-    each_part(
-        *s, [&](const Expr& e) { on_expr(on_expr, e); }, [&](const Stmt& x) { self(self, x); });
-  };
-  on_stmt(on_stmt, kernel.body);
+  }
   return bytes;
 }
 

@@ -56,8 +56,7 @@ double passed(Clock::time_point& since) {
   return std::chrono::duration<double>(now - std::exchange(since, now)).count();
 }
 
-Result<Object> generate_ptx(const flat::Program& program, const Target& target,
-                            const std::string&) {
+Result<Object> generate_ptx(const flat::Program& program, const Target& target, const Exported&) {
   auto since = Clock::now();
   CardSession session = LATHE_TRY(emit_for(program, target.as_cuda()));
   Object object;

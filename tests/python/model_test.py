@@ -1,0 +1,107 @@
+"""Libraries of models that the command compiled, loaded: with weights inside and in a file."""
+
+import os
+import pickle
+import shutil
+import subprocess
+
+import lathe
+import numpy as np
+from support import Case, floats, folder, main
+
+
+def _field(number: int, value: "int | bytes | str | list[bytes]") -> bytes:
+    """A field of a message of Protobuf."""
+
+    def varint(n: int) -> bytes:
+        return bytes([n]) if n < 128 else bytes([n & 127 | 128]) + varint(n >> 7)
+
+    if isinstance(value, list):
+        return b"".join(_field(number, each) for each in value)
+    if isinstance(value, int):
+        return varint(number << 3) + varint(value)
+    data = value.encode() if isinstance(value, str) else value
+    return varint(number << 3 | 2) + varint(len(data)) + data
+
+
+def _shaped(name: str, shape: "tuple[int, ...]") -> bytes:
+    dimensions = b"".join(_field(1, _field(1, size)) for size in shape)
+    return _field(1, name) + _field(2, _field(1, _field(1, 1) + _field(2, dimensions)))
+
+
+def model(path: str, weight: np.ndarray, rows: int) -> None:
+    """Writes y = x @ weight as a model of ONNX."""
+    node = _field(1, "x") + _field(1, "w") + _field(2, "y") + _field(4, "MatMul")
+    tensor = b"".join(_field(1, size) for size in weight.shape)
+    tensor += _field(2, 1) + _field(8, "w") + _field(9, weight.tobytes())
+    graph = _field(1, node) + _field(2, "product") + _field(5, tensor)
+    graph += _field(11, _shaped("x", (rows, weight.shape[0])))
+    graph += _field(12, _shaped("y", (rows, weight.shape[1])))
+    with open(path, "wb") as file:
+        file.write(_field(1, 8) + _field(7, graph) + _field(8, _field(2, 17)))
+
+
+class Models(Case):
+    @classmethod
+    def setUpClass(cls) -> None:
+        cls.weight, cls.x = floats(67, 131), floats(5, 67, seed=1)
+        model(os.path.join(folder(), "net.onnx"), cls.weight, 5)
+
+    def compiled(self, name: str, *flags: str) -> str:
+        place = os.path.join(folder(), name)
+        os.mkdir(place)
+        path = os.path.join(place, "net.so")
+        words = [os.environ["LATHE_COMMAND"], "compile", os.path.join(folder(), "net.onnx")]
+        words += ["--schedule", "default", "--no-check", "-o", path, *flags]
+        subprocess.run(words, check=True, capture_output=True)
+        return path
+
+    def assert_right(self, path: str) -> None:
+        kernels = [lathe.load(path), lathe.load(path)]
+        for kernel in kernels:
+            self.assert_near(kernel(self.x), self.x @ self.weight)
+
+    def test_weights_inside(self) -> None:
+        path = self.compiled("inside")
+        self.assert_right(path)
+        kernel = pickle.loads(pickle.dumps(lathe.load(path)))
+        self.assert_near(kernel(self.x), self.x @ self.weight)
+
+    def test_weights_in_a_file(self) -> None:
+        path = self.compiled("beside", "--weights", "net.weights")
+        self.assert_right(path)
+        link = os.path.join(folder(), "link.so")
+        os.symlink(path, link)
+        self.assert_right(link)
+        before = os.getcwd()
+        os.chdir(os.path.dirname(path))
+        kernel = lathe.load("net.so")
+        os.chdir(before)
+        self.assert_near(kernel(self.x), self.x @ self.weight)
+        self.assertGreater(kernel.time(self.x, seconds=0.01), 0)
+        self.refused("have a file of their own", lambda: pickle.dumps(kernel))
+        self.refused("copy that file and the library", lambda: kernel.save(path + "2"))
+
+    def test_a_wrong_file_is_refused(self) -> None:
+        path = self.compiled("wrong", "--weights", "net.weights")
+        weights = os.path.join(os.path.dirname(path), "net.weights")
+        shutil.copy(weights, weights + "2")
+        os.truncate(weights, 5000)
+        self.refused("cut off", lambda: lathe.load(path), lathe.Failed)
+        os.remove(weights)
+        self.refused("are not there", lambda: lathe.load(path), lathe.Failed)
+        shutil.move(weights + "2", weights)
+        os.chmod(weights, 0o666)
+        self.refused("chmod go-w", lambda: lathe.load(path), lathe.Failed)
+        os.chmod(weights, 0o644)
+        self.assert_right(path)
+
+    def test_memory(self) -> None:
+        self.assert_right(self.compiled("memory", "--max-memory", "1MB"))
+        with self.assertRaises(subprocess.CalledProcessError) as raised:
+            self.compiled("little", "--max-memory", "10kB")
+        self.assertIn(b"the model needs", raised.exception.stderr)
+
+
+if __name__ == "__main__":
+    main()
