@@ -7,7 +7,8 @@ const std::vector<Row>& rows() {
     std::vector<Row> joined;
     for (const auto& family : {element_wise_rows, shape_rows, movement_rows, lookup_rows,
                                window_rows, product_rows, reduction_rows, norm_rows, resize_rows,
-                               quantized_rows, loss_rows, selection_rows, recurrent_rows}) {
+                               quantized_rows, loss_rows, selection_rows, recurrent_rows, control_rows,
+                               signal_rows}) {
       const std::vector<Row> some = family();
       joined.insert(joined.end(), some.begin(), some.end());
     }
