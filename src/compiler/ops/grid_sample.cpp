@@ -73,9 +73,11 @@ class SampledAxis {
   }
 
  private:
-  // Coordinates beyond the ends, where they are not left alone.
+  // Coordinates beyond the ends, where they are not left alone. Of the border, it is enough for
+  // cubic that taps are moved inside.
   std::string inside(const std::string& x) const {
     if (around_ == Around::kZeros || (corners_ && size_ == 1)) return x;
+    if (around_ == Around::kBorder && between_ == Between::kCubic) return x;
     const double low = corners_ ? 0 : -0.5, high = static_cast<double>(size_ - 1) - low,
                  range = high - low;
     std::string other = fmt::format("min(max({}, 0), {})", x, size_ - 1);

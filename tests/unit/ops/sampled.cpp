@@ -1,4 +1,4 @@
-// Images that are read between their elements, against the formulas of ONNX's GridSample.
+// Images that are read between their elements, against the formulas of PyTorch's grid_sample.
 #include <cmath>
 
 #include <fmt/ranges.h>
@@ -29,6 +29,7 @@ double place_on(double coordinate, std::int64_t size, const Sampling& how) {
   if (how.mode == "nearest") x = std::nearbyint(x);
   const double low = low_of(how), high = n - 1 - low;
   if (x >= low && x <= high) return x;
+  if (how.around == "border" && how.mode == "cubic") return x;
   if (how.around == "border") return std::min(std::max(x, 0.0), n - 1);
   return how.around == "reflection" ? mirrored(x, low, high) : x;
 }
