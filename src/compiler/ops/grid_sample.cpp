@@ -24,12 +24,13 @@ class SampledAxis {
       : letter_(letter), size_(size), between_(between), around_(around), corners_(align_corners) {}
 
   // `coordinate`: from -1 to 1; `at`, `sized`: iterators of the grid.
-  std::string stages(const std::string& coordinate, const std::string& at, const std::string& sized) const {
+  std::string stages(const std::string& coordinate, const std::string& at,
+                     const std::string& sized) const {
     // One element alone lies at 0, without a rounding.
     const std::string scaled =
         corners_ && size_ == 1 ? fmt::format("select(isnan({0}), {0}, 0)", coordinate)
         : corners_ ? fmt::format("({} + 1) * {}", coordinate, 0.5 * static_cast<double>(size_ - 1))
-                 : fmt::format("(({} + 1) * {} - 1) * 0.5", coordinate, size_);
+                   : fmt::format("(({} + 1) * {} - 1) * 0.5", coordinate, size_);
     const bool nearest = between_ == Between::kNearest;
     const auto stage = [&](char name, const std::string& value) {
       return fmt::format("{}{}[{}] = {}\n", name, letter_, sized, value);
@@ -45,7 +46,9 @@ class SampledAxis {
     return out + stage('F', fmt::format("{} - floor({})", place, place));
   }
 
-  int taps() const { return between_ == Between::kNearest ? 1 : between_ == Between::kLinear ? 2 : 4; }
+  int taps() const {
+    return between_ == Between::kNearest ? 1 : between_ == Between::kLinear ? 2 : 4;
+  }
 
   // Where tap number s of the element lies.
   std::string place(int s, const std::string& at) const {
@@ -151,8 +154,7 @@ Result<std::vector<Algorithm>> build_grid_sample(const Values& values) {
   std::vector<SampledAxis> axes;
   for (std::size_t a = 0; a < rank; ++a) {
     // The first coordinate is that along the last axis.
-    const std::string coordinate =
-        fmt::format("{}(G[{},{}])", name_of(computed), at, rank - 1 - a);
+    const std::string coordinate = fmt::format("{}(G[{},{}])", name_of(computed), at, rank - 1 - a);
     axes.emplace_back(letters[a], input[2 + a], between, around, values.flag("align-corners"));
     text += axes.back().stages(coordinate, at, sized);
   }
@@ -161,9 +163,8 @@ Result<std::vector<Algorithm>> build_grid_sample(const Values& values) {
     return fmt::format("{}(X[{}{}])", name_of(computed), place,
                        around == Around::kZeros ? " else 0" : "");
   });
-  return direct(parsed("grid_sample",
-                       text + fmt::format("Y[n:{},c:{}{}] = {}({})\n", input[0], input[1], tail,
-                                          name_of(dtype), value)));
+  return direct(parsed("grid_sample", text + fmt::format("Y[n:{},c:{}{}] = {}({})\n", input[0],
+                                                         input[1], tail, name_of(dtype), value)));
 }
 
 }  // namespace

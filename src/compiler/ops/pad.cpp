@@ -154,12 +154,11 @@ Result<std::vector<Algorithm>> build_pad(const Values& values) {
   std::vector<std::string> iters;
   for (std::size_t d = 0; d < axes.size(); ++d)
     iters.push_back(fmt::format("i{}:{}", d, axes[d].size()));
-  return direct(parsed("pad", fmt::format("{}\nY[{}] = {}\n",
-                                          typed(shaped("X", values.numbers("input")), dtype),
-                                          fmt::join(iters, ","),
-                                          beyond == Beyond::kConstant
-                                              ? surrounded(axes, value)
-                                              : copied(beyond, axes, dtype))));
+  return direct(parsed(
+      "pad", fmt::format("{}\nY[{}] = {}\n", typed(shaped("X", values.numbers("input")), dtype),
+                         fmt::join(iters, ","),
+                         beyond == Beyond::kConstant ? surrounded(axes, value)
+                                                     : copied(beyond, axes, dtype))));
 }
 
 }  // namespace

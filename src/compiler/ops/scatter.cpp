@@ -21,13 +21,13 @@ constexpr std::array<std::string_view, 5> kChanges = {"update", "add", "mul", "m
 struct Scatter {
   Change change;
   Dtype dtype;
-  std::string sized, here;      // iterators of the output: "i0:3,i1:5"; "i0,i1"
-  std::string places, place;    // those of them that updates are for, likewise
-  std::string updates;          // iterators over updates: "k:7"
-  std::string number;           // of an update, in order: "k"
-  std::string is_here;          // whether the update is for the element: "J[i0,k] == i32(i1)"
-  std::string update;           // "U[i0,k]"
-  std::string last;             // the update whose number L has for the place
+  std::string sized, here;    // iterators of the output: "i0:3,i1:5"; "i0,i1"
+  std::string places, place;  // those of them that updates are for, likewise
+  std::string updates;        // iterators over updates: "k:7"
+  std::string number;         // of an update, in order: "k"
+  std::string is_here;        // whether the update is for the element: "J[i0,k] == i32(i1)"
+  std::string update;         // "U[i0,k]"
+  std::string last;           // the update whose number L has for the place
 
   // Narrow types are computed in wider ones.
   std::string as_computed(const std::string& value) const {
@@ -55,8 +55,9 @@ struct Scatter {
       case Change::kMin: return written(fmt::format("min({}, {})", own, over("min", own)));
       case Change::kUpdate: break;
     }
-    return fmt::format("L[{}] = max({}) select({}, i32({}), -1)\nY[{}] = select(L[{}] < 0, {}, {})\n",
-                       places, updates, is_here, number, sized, place, x, last);
+    return fmt::format(
+        "L[{}] = max({}) select({}, i32({}), -1)\nY[{}] = select(L[{}] < 0, {}, {})\n", places,
+        updates, is_here, number, sized, place, x, last);
   }
 };
 
@@ -67,8 +68,7 @@ struct Asked {
 };
 Result<Asked> asked_of(const Values& values) {
   const Change change = LATHE_TRY(one_of<Change>(values, "op", kChanges));
-  const Dtype dtype =
-      LATHE_TRY(change == Change::kUpdate ? copied_of(values) : dtype_of(values));
+  const Dtype dtype = LATHE_TRY(change == Change::kUpdate ? copied_of(values) : dtype_of(values));
   return Asked{change, dtype, LATHE_TRY(changed_of(values))};
 }
 
@@ -108,7 +108,7 @@ Result<std::vector<Algorithm>> build_scatter_elements(const Values& values) {
   Sizes alike = indices;
   alike[axis] = input[axis];
   const char* no_place = alike == input ? "" : " else -1";
-  const char* nothing = alike == input                  ? ""
+  const char* nothing = alike == input                ? ""
                         : asked.dtype == Dtype::kBool ? " else false"
                                                       : " else 0";
   Scatter out{asked.change, asked.dtype};
@@ -125,11 +125,11 @@ Result<std::vector<Algorithm>> build_scatter_elements(const Values& values) {
   const std::string places =
       fmt::format("J[{}] = i32({})\n", fmt::join(whole, ","),
                   asked.lookup.number(fmt::format("I[{}]", out.here), input[axis], input[axis]));
-  return direct(parsed("scatter_elements",
-                       declared_tensors(input, asked.dtype,
-                                        asked.lookup.declared(indices, {input[axis]}),
-                                        shaped("U", indices)) +
-                           places + out.stages()));
+  return direct(
+      parsed("scatter_elements",
+             declared_tensors(input, asked.dtype, asked.lookup.declared(indices, {input[axis]}),
+                              shaped("U", indices)) +
+                 places + out.stages()));
 }
 
 // Writes "6*i0 + 3*i1 + i2": the number of a place among all of a shape.
@@ -150,8 +150,8 @@ std::string numbers_of(const Sizes& places, const Lookup& lookup, const std::str
   std::vector<std::string> numbers, parts;
   std::int64_t step = elements_of(places);
   for (std::size_t c = 0; c < places.size(); ++c) {
-    numbers.push_back(lookup.number(fmt::format("I[{}{}]", at, c), places[c],
-                                    *std::ranges::max_element(places)));
+    numbers.push_back(
+        lookup.number(fmt::format("I[{}{}]", at, c), places[c], *std::ranges::max_element(places)));
     step /= places[c];
     parts.push_back(fmt::format("{} * ({})", step, numbers.back()));
   }
@@ -191,7 +191,8 @@ Result<std::vector<Algorithm>> build_scatter_nd(const Values& values) {
                                : fmt::format("{}{}", letter, d));
     return fmt::format("{}", fmt::join(out, ","));
   };
-  const std::string k = listed('k', 0, updates, false), tail = listed('i', places.size(), input, false),
+  const std::string k = listed('k', 0, updates, false),
+                    tail = listed('i', places.size(), input, false),
                     comma = tail.empty() ? "" : ",";
   Scatter out{asked.change, asked.dtype};
   out.here = listed('i', 0, input, false);
@@ -212,12 +213,11 @@ Result<std::vector<Algorithm>> build_scatter_nd(const Values& values) {
   Sizes shape_of_updates = updates;
   shape_of_updates.insert(shape_of_updates.end(),
                           input.begin() + static_cast<std::ptrdiff_t>(places.size()), input.end());
-  return direct(
-      parsed("scatter_nd",
-             declared_tensors(input, asked.dtype, asked.lookup.declared(indices, places),
-                              shaped("U", shape_of_updates)) +
-                 numbers_of(places, asked.lookup, alone ? "" : k + ",", out.updates) +
-                 out.stages()));
+  return direct(parsed("scatter_nd",
+                       declared_tensors(input, asked.dtype, asked.lookup.declared(indices, places),
+                                        shaped("U", shape_of_updates)) +
+                           numbers_of(places, asked.lookup, alone ? "" : k + ",", out.updates) +
+                           out.stages()));
 }
 
 std::vector<Parameter> with_changes(std::vector<Parameter> first) {
@@ -232,21 +232,18 @@ std::vector<Parameter> with_changes(std::vector<Parameter> first) {
 }  // namespace
 
 Operator scatter_elements() {
-  return {
-      "scatter_elements",
-      "X with an element changed for each index along a dimension",
-      with_changes({{Kind::kDims, "input", "", "shape of the input"},
-                    {Kind::kDims, "indices", "",
-                     "shape of the indices and updates: the input's or less, but along the "
-                     "dimension"},
-                    {Kind::kAxes, "axis", "-1",
-                     "the dimension that they are for; -1 is the last"}}),
-      build_scatter_elements};
+  return {"scatter_elements", "X with an element changed for each index along a dimension",
+          with_changes(
+              {{Kind::kDims, "input", "", "shape of the input"},
+               {Kind::kDims, "indices", "",
+                "shape of the indices and updates: the input's or less, but along the "
+                "dimension"},
+               {Kind::kAxes, "axis", "-1", "the dimension that they are for; -1 is the last"}}),
+          build_scatter_elements};
 }
 
 Operator scatter_nd() {
-  return {"scatter_nd",
-          "X with slices changed at places of several coordinates",
+  return {"scatter_nd", "X with slices changed at places of several coordinates",
           with_changes({{Kind::kDims, "input", "", "shape of the input"},
                         {Kind::kDims, "indices", "",
                          "shape of the indices; the last dimension holds the coordinates of a "

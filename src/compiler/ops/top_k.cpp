@@ -101,33 +101,29 @@ class TopK {
   }
 
   std::string picks() const {
-    const std::string t = fmt::format("t:{}", k_), now = row("t"),
-                      before = row("t-1") + " else 0", sized = row(t),
-                      last = fmt::format("P[{}]", before),
+    const std::string t = fmt::format("t:{}", k_), now = row("t"), before = row("t-1") + " else 0",
+                      sized = row(t), last = fmt::format("P[{}]", before),
                       from = fmt::format("{} % {}", last, classes_);
-    const std::string left = fmt::format(
-        "K[{}]",
-        row("", fmt::format("q,min(max({}, 0), {})", from, classes_ - 1)));
+    const std::string left =
+        fmt::format("K[{}]", row("", fmt::format("q,min(max({}, 0), {})", from, classes_ - 1)));
     // What of the class comes after the last pick.
     const std::string after = fmt::format("{0} < V[{1}] || {0} == V[{1}] && i32(q) > {2} / {3}",
                                           left, before, last, classes_);
-    const std::string b = row("t", "b"), sized_b = row(t, "b"),
-                      kept = row("t-1", "b") + " else 0",
+    const std::string b = row("t", "b"), sized_b = row(t, "b"), kept = row("t-1", "b") + " else 0",
                       first = row("", "b");
     std::string out;
     out += fmt::format("M[{}] = max(q) select({}, {}, {})\n", sized, after, left, lowest());
     out += fmt::format("N[{}] = min(q) select(({}) && {} == M[{}], i32(q), {})\n", sized, after,
                        left, now, length_);
-    out += fmt::format(
-        "C[{}] = select(t == 0, F[{}], select({} == i32(b), M[{}], C[{}]))\n", sized_b, first,
-        from, now, kept);
+    out += fmt::format("C[{}] = select(t == 0, F[{}], select({} == i32(b), M[{}], C[{}]))\n",
+                       sized_b, first, from, now, kept);
     out += fmt::format(
         "D[{0}] = select(t == 0, {1}*G[{2}], select({3} == i32(b), {1}*N[{4}], D[{5}] - i32(b))) + "
         "i32(b)\n",
         sized_b, classes_, first, from, now, kept);
     out += fmt::format("V[{}] = max(b) C[{}]\n", sized, b);
-    return out + fmt::format("P[{}] = min(b) select(C[{}] == V[{}], D[{}], {})\n", sized, b, now,
-                             b, classes_ * (length_ + 1));
+    return out + fmt::format("P[{}] = min(b) select(C[{}] == V[{}], D[{}], {})\n", sized, b, now, b,
+                             classes_ * (length_ + 1));
   }
 
   std::vector<std::int64_t> shape_;

@@ -62,9 +62,9 @@ Result<Enum> one_of(const Values& values, std::string_view name,
                     const std::array<std::string_view, kCount>& known) {
   const auto found = std::ranges::find(known, values.text(name));
   if (found != known.end()) return static_cast<Enum>(found - known.begin());
-  return Values::error(name, "'{}' is none of {}", values.text(name),
-                       known_names(std::vector<std::string>(known.begin(), known.end()),
-                                   values.text(name)));
+  return Values::error(
+      name, "'{}' is none of {}", values.text(name),
+      known_names(std::vector<std::string>(known.begin(), known.end()), values.text(name)));
 }
 
 // Parses one number of a parameter: at least `least`, at most 2^31.

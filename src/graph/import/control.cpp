@@ -43,12 +43,12 @@ Result<int> stacked(Site& site, std::vector<int> ids, std::size_t axis) {
       std::vector<std::string> shapes;
       for (const int id : some)
         shapes.push_back(fmt::format("{}", fmt::join(site.value(id).shape, ",")));
-      joined.push_back(LATHE_TRY(site.call(
-          "concat",
-          {{"inputs", fmt::format("{}", fmt::join(shapes, ";"))},
-           {"axis", std::to_string(axis)},
-           {"dtype", std::string(name_of(site.value(some[0]).dtype))}},
-          some))[0]);
+      joined.push_back(
+          LATHE_TRY(site.call("concat",
+                              {{"inputs", fmt::format("{}", fmt::join(shapes, ";"))},
+                               {"axis", std::to_string(axis)},
+                               {"dtype", std::string(name_of(site.value(some[0]).dtype))}},
+                              some))[0]);
     }
     ids = std::move(joined);
   }
@@ -97,8 +97,8 @@ Made loop(Site& site) {
   std::int64_t steps = 0;
   for (; steps < most && goes_on; ++steps) {
     if (steps == kMostSteps) return site.unsupported("it has more than {} steps", kMostSteps);
-    std::vector<int> inputs{
-        site.constant(Dtype::kI64, {}, std::vector{static_cast<double>(steps)}), yes};
+    std::vector<int> inputs{site.constant(Dtype::kI64, {}, std::vector{static_cast<double>(steps)}),
+                            yes};
     inputs.insert(inputs.end(), state.begin(), state.end());
     const auto made = LATHE_TRY(site.body("body", inputs));
     if (made.size() < 1 + state.size())
@@ -111,8 +111,8 @@ Made loop(Site& site) {
   }
   if (steps == 0 && site.outputs() > state.size())
     return site.unsupported("it has no steps, and an output with one element for each");
-  LATHE_TRY_STATUS(
-      collected.append_to(site, state, [](std::size_t) -> Result<Along> { return Along{0, false}; }));
+  LATHE_TRY_STATUS(collected.append_to(
+      site, state, [](std::size_t) -> Result<Along> { return Along{0, false}; }));
   return state;
 }
 

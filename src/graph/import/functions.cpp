@@ -109,24 +109,26 @@ Result<int> rest_of(Site& site, int x, int m, double scale) {
     return element_wise(site, formula, ids);
   };
   const int by = LATHE_TRY(make(fmt::format("{{0}} * {:.17g}", scale), {m}))[0];
-  const int high =
-      LATHE_TRY(make("{0} * 134217729 - ({0} * 134217729 - {0})", {by}))[0];
+  const int high = LATHE_TRY(make("{0} * 134217729 - ({0} * 134217729 - {0})", {by}))[0];
   const int quotient = LATHE_TRY(make("floor({0} / {1})", {x, by}))[0];
   const int rest =
       LATHE_TRY(make("({0} - {1} * {2}) - {1} * ({3} - {2})", {x, quotient, high, by}))[0];
-  return LATHE_TRY(make("select({0} < 0, {0} + {1}, select({0} >= {1}, {0} - {1}, {0}))",
-                        {rest, by}))[0];
+  return LATHE_TRY(
+      make("select({0} < 0, {0} + {1}, select({0} >= {1}, {0} - {1}, {0}))", {rest, by}))[0];
 }
 
-// As C's fmod, for quotients below 2^52.
+// As C's fmod, for quotients below 2^52. Large numbers are brought down by a power of two, so that
+// what is made of them stays in the range.
 Made exact_remainder(Site& site) {
   const std::vector<int> ids{site.input(0), site.input(1)};
-  const int x = LATHE_TRY(element_wise(site, "abs({0})", {ids[0]}))[0],
-            m = LATHE_TRY(element_wise(site, "abs({0})", {ids[1]}))[0];
+  const int scale = LATHE_TRY(element_wise(
+      site, fmt::format("select(abs({{0}}) > 1e250, {:.17g}, 1)", 0x1p-64), {ids[1]}))[0];
+  const int x = LATHE_TRY(element_wise(site, "abs({0}) * {1}", {ids[0], scale}))[0],
+            m = LATHE_TRY(element_wise(site, "abs({0}) * {1}", {ids[1], scale}))[0];
   const int first = LATHE_TRY(rest_of(site, x, m, 0x1p26)),
             rest = LATHE_TRY(rest_of(site, first, m, 1));
-  return element_wise(site, "select(isinf({1}), {0}, select({0} < 0, -{2}, {2}))",
-                      {ids[0], ids[1], rest});
+  return element_wise(site, "select(abs({0}) < abs({1}), {0}, select({0} < 0, -{2}, {2}) / {3})",
+                      {ids[0], ids[1], rest, scale});
 }
 
 // The remainder has the sign of the divisor, with fmod that of the dividend.

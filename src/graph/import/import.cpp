@@ -12,6 +12,7 @@
 namespace lathe::graph {
 namespace {
 
+constexpr int kMostBodies = 20'000;         // loops in loops multiply
 constexpr int kAbsent = -1, kUnknown = -2;  // left out; made by a node that is not supported
 
 class Importer {
@@ -43,6 +44,8 @@ class Importer {
     return {};
   }
 
+  bool in_body() const { return scopes_.size() > 1; }
+
   // The value of a name, as the graph that is being made sees it: its own, and those around it.
   const int* find(const std::string& name) const {
     for (auto scope = scopes_.rbegin(); scope != scopes_.rend(); ++scope)
@@ -61,7 +64,8 @@ class Importer {
       unknown_types_[name] = onnx::type_name(tensor.type);
       return define(name, kUnknown, "the initializers");
     }
-    return define(name, add({name, *dtype, tensor.shape, tensor.data, {}}), "the initializers");
+    const std::string own = in_body() ? fmt::format("{}#{}", name, out_.graph.values.size()) : name;
+    return define(name, add({own, *dtype, tensor.shape, tensor.data, {}}), "the initializers");
   }
 
   Status add_initializers() {
@@ -227,6 +231,9 @@ class Importer {
     if (inputs.size() != body.inputs.size())
       return fail_at(place, ErrorKind::kInvalidArgument, "it has {} inputs, and {} are given",
                      body.inputs.size(), inputs.size());
+    if (++bodies_ > kMostBodies)
+      return fail_at(place, ErrorKind::kUnsupported,
+                     "graphs in the model are made more than {} times", kMostBodies);
     scopes_.emplace_back();
     auto made = inside_body(body, inputs, place);
     scopes_.pop_back();
@@ -336,6 +343,7 @@ class Importer {
   // The value, by the name that the model has for it. One that was there before is seen under
   // another name.
   int named(int id, const std::string& name, std::size_t fresh_from) {
+    if (in_body()) return id;  // it may be made again
     auto& values = out_.graph.values;
     const auto at = static_cast<std::size_t>(id);
     if (at >= fresh_from && !named_.contains(id)) {
@@ -375,6 +383,7 @@ class Importer {
   const ImportOptions& options_;
   Imported out_;
   MakeBody make_body_;
+  int bodies_ = 0;  // how many were made so far
   // Values by name: those of the model, and of each graph in it that is being made.
   std::vector<std::map<std::string, int, std::less<>>> scopes_{1};
   std::map<std::string, std::string, std::less<>> unknown_types_;

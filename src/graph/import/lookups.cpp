@@ -1,4 +1,5 @@
-// Operators that read or write where another input says. An index counts from the end where it is negative.
+// Operators that read or write where another input says. An index counts from the end where it is
+// negative.
 #include <algorithm>
 #include <utility>
 

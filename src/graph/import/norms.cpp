@@ -156,8 +156,8 @@ Made local_response(Site& site) {
 
 // Less their mean, over their deviation.
 Made mean_variance(Site& site) {
-  const auto axes = LATHE_TRY(site.axes(LATHE_TRY(site.integers("axes", {0, 2, 3})),
-                                        site.shape(0).size()));
+  const auto axes =
+      LATHE_TRY(site.axes(LATHE_TRY(site.integers("axes", {0, 2, 3})), site.shape(0).size()));
   Shape kept = site.shape(0);
   for (const std::size_t axis : axes) kept[axis] = 1;
   const auto mean = [&](int id) {

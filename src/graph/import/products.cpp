@@ -232,8 +232,8 @@ Made einsum(Site& site) {
       seen += letters[d];
     }
   }
-  const bool each_twice = std::ranges::all_of(
-      seen, [&](char letter) { return std::ranges::count(seen, letter) > 1; });
+  const bool each_twice =
+      std::ranges::all_of(seen, [&](char letter) { return std::ranges::count(seen, letter) > 1; });
   const bool scalar = equation.output ? equation.output->empty() : each_twice;
   // Nothing is left where each letter is there twice.
   if (scalar) equation.output.reset();
@@ -288,9 +288,7 @@ Made product_of_matrices(Site& site) {
 }
 
 std::vector<Row> product_rows() {
-  return {{"Gemm", 7, 2, gemm},
-          {"MatMul", 1, 2, product_of_matrices},
-          {"Einsum", 12, 1, einsum}};
+  return {{"Gemm", 7, 2, gemm}, {"MatMul", 1, 2, product_of_matrices}, {"Einsum", 12, 1, einsum}};
 }
 
 }  // namespace lathe::graph

@@ -105,8 +105,8 @@ Made scaled(Site& site, int sum, const std::vector<int>& factors, std::size_t sc
       return site.unsupported("its result has several scales or zero points");
     ids.push_back(site.view(site.input(input), {}));
   }
-  return element_wise(
-      site, in_range(to, "round(f32({0}) * ({1} * {2} / {3})) + f32({4})"), ids, to);
+  return element_wise(site, in_range(to, "round(f32({0}) * ({1} * {2} / {3})) + f32({4})"), ids,
+                      to);
 }
 
 Made scaled_matmul(Site& site) {
@@ -115,8 +115,10 @@ Made scaled_matmul(Site& site) {
             right = LATHE_TRY(centered(site, 3, 5, from_end(b, 1)));
   Site product = site.with({left, right});
   const int sum = LATHE_TRY(product_of_matrices(product))[0];
-  return scaled(site, sum, {LATHE_TRY(spread(site, 1, a, from_end(a, 2))),
-                            LATHE_TRY(spread(site, 4, b, from_end(b, 1)))}, 6);
+  return scaled(site, sum,
+                {LATHE_TRY(spread(site, 1, a, from_end(a, 2))),
+                 LATHE_TRY(spread(site, 4, b, from_end(b, 1)))},
+                6);
 }
 
 Made scaled_conv(Site& site) {
@@ -126,15 +128,16 @@ Made scaled_conv(Site& site) {
   Site convolution = site.with(inputs);
   const int sum = LATHE_TRY(convolution_of(convolution))[0];
   const Shape made = site.value(sum).shape;
-  return scaled(site, sum, {LATHE_TRY(spread(site, 1, made, 1)),
-                            LATHE_TRY(spread(site, 4, made, 1))}, 6);
+  return scaled(site, sum,
+                {LATHE_TRY(spread(site, 1, made, 1)), LATHE_TRY(spread(site, 4, made, 1))}, 6);
 }
 
 // The scale and the zero point are those with which the range of the input, and 0, just fit.
 Made dynamically_quantized(Site& site) {
   if (site.dtype(0) != Dtype::kF32)
     return site.unsupported("its input is {}", name_of(site.dtype(0)));
-  const ops::Arguments all{{"input", fmt::format("{}", fmt::join(at_least_1d(site.shape(0)), ","))}};
+  const ops::Arguments all{
+      {"input", fmt::format("{}", fmt::join(at_least_1d(site.shape(0)), ","))}};
   const auto extreme = [&](const char* op) {
     ops::Arguments arguments = all;
     arguments["op"] = op;
@@ -144,11 +147,11 @@ Made dynamically_quantized(Site& site) {
   const int range =
       LATHE_TRY(element_wise(site, "(max({0}, 0) - min({1}, 0)) / 255", {high, low}))[0];
   const int scale = LATHE_TRY(element_wise(site, "select({0} == 0, 1, {0})", {range}))[0];
-  const int zero = LATHE_TRY(element_wise(
-      site, in_range(Dtype::kU8, "round(-min({0}, 0) / {1})"), {low, scale}, Dtype::kU8))[0];
-  const int numbers = LATHE_TRY(
-      element_wise(site, in_range(Dtype::kU8, "round({0} / {1}) + f32({2})"),
-                   {site.input(0), scale, zero}, Dtype::kU8))[0];
+  const int zero = LATHE_TRY(element_wise(site, in_range(Dtype::kU8, "round(-min({0}, 0) / {1})"),
+                                          {low, scale}, Dtype::kU8))[0];
+  const int numbers =
+      LATHE_TRY(element_wise(site, in_range(Dtype::kU8, "round({0} / {1}) + f32({2})"),
+                             {site.input(0), scale, zero}, Dtype::kU8))[0];
   return std::vector<int>{numbers, scale, zero};
 }
 

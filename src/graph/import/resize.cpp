@@ -210,9 +210,8 @@ Made grid_sample(Site& site) {
 }  // namespace
 
 std::vector<Row> resize_rows() {
-  return {{"Resize", 10, 1, resize},
-          {"Upsample", 7, 1, upsample},
-          {"GridSample", 16, 2, grid_sample}};
+  return {
+      {"Resize", 10, 1, resize}, {"Upsample", 7, 1, upsample}, {"GridSample", 16, 2, grid_sample}};
 }
 
 }  // namespace lathe::graph

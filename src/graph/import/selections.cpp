@@ -47,8 +47,7 @@ Made reversed(Site& site) {
 }  // namespace
 
 std::vector<Row> selection_rows() {
-  return {{"TopK", 10, 2, top_k},
-          {"ReverseSequence", 10, 2, reversed}};
+  return {{"TopK", 10, 2, top_k}, {"ReverseSequence", 10, 2, reversed}};
 }
 
 }  // namespace lathe::graph

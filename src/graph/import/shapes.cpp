@@ -216,12 +216,18 @@ Made places_of_others(Site& site) {
 }  // namespace
 
 std::vector<Row> shape_rows() {
-  return {{"Identity", 1, 1, identity},   {"Dropout", 7, 1, dropout},
-          {"Constant", 1, 0, constant},   {"Reshape", 5, 2, reshape},
-          {"Flatten", 1, 1, flatten},     {"Squeeze", 1, 1, squeeze},
-          {"Unsqueeze", 1, 1, unsqueeze}, {"Shape", 1, 1, shape_of},
-          {"Size", 1, 1, size_of_input},  {"ConstantOfShape", 9, 1, constant_of_shape},
-          {"Range", 11, 3, range},        {"EyeLike", 9, 1, eye_like},
+  return {{"Identity", 1, 1, identity},
+          {"Dropout", 7, 1, dropout},
+          {"Constant", 1, 0, constant},
+          {"Reshape", 5, 2, reshape},
+          {"Flatten", 1, 1, flatten},
+          {"Squeeze", 1, 1, squeeze},
+          {"Unsqueeze", 1, 1, unsqueeze},
+          {"Shape", 1, 1, shape_of},
+          {"Size", 1, 1, size_of_input},
+          {"ConstantOfShape", 9, 1, constant_of_shape},
+          {"Range", 11, 3, range},
+          {"EyeLike", 9, 1, eye_like},
           {"NonZero", 9, 1, places_of_others}};
 }
 

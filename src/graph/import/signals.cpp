@@ -62,8 +62,7 @@ Result<int> table_of(Site& site, const Waves& w) {
     return site.wrong("its length is {}, and an element has {} parts", w.length, w.parts);
   if (w.length > 1 << 20 || elements_of(w.shape()) > kMostOfTable)
     return site.unsupported("its table of waves has {} numbers", elements_of(w.shape()));
-  return site.constant(site.dtype(0), w.shape(),
-                       waves(w.length, w.in, w.parts, w.out, w.inverse));
+  return site.constant(site.dtype(0), w.shape(), waves(w.length, w.in, w.parts, w.out, w.inverse));
 }
 
 Result<std::int64_t> known_length(const Site& site, std::size_t input, std::int64_t otherwise) {

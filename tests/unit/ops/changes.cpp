@@ -29,7 +29,7 @@ struct Change {
   const char* dtype = "f64";
 
   Arguments arguments() const {
-    return {{"input", list(input)}, {"indices", list(indices)},     {"op", op},
+    return {{"input", list(input)}, {"indices", list(indices)},   {"op", op},
             {"outside", outside},   {"index-dtype", index_dtype}, {"dtype", dtype}};
   }
 };

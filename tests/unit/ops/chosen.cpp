@@ -38,7 +38,8 @@ void check_top_k(const Index& input, std::int64_t axis, std::int64_t k, bool sma
   // Many are alike.
   for (double& x : inputs[0].values) {
     x = std::round(x * (is_float(inputs[0].dtype) ? 3 : 1));
-    if (is_float(inputs[0].dtype) && rng.chance(0.1)) x = rng.chance(0.5) ? -kBeyondAll : kBeyondAll;
+    if (is_float(inputs[0].dtype) && rng.chance(0.1))
+      x = rng.chance(0.5) ? -kBeyondAll : kBeyondAll;
     if (is_float(inputs[0].dtype) && rng.chance(0.1)) x = std::nan("");
   }
   if (inputs[0].dtype == Dtype::kI32) inputs[0].values.front() = -2147483648.0;

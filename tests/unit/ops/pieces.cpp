@@ -55,11 +55,9 @@ std::int64_t source_of(std::int64_t i, std::int64_t size, const std::string& mod
 void check_pad_of(const Index& input, const Index& pad, const char* dtype,
                   const std::string& mode) {
   SCOPED_TRACE(fmt::format("[{}] by [{}] {}", list(input), list(pad), mode));
-  const Evaluation r = run(built("pad", {{"input", list(input)},
-                                         {"pad", list(pad)},
-                                         {"mode", mode},
-                                         {"dtype", dtype}}),
-                           32);
+  const Evaluation r = run(
+      built("pad", {{"input", list(input)}, {"pad", list(pad)}, {"mode", mode}, {"dtype", dtype}}),
+      32);
   Index shape;
   const std::size_t rank = input.size();
   for (std::size_t d = 0; d < rank; ++d) shape.push_back(pad[d] + input[d] + pad[rank + d]);

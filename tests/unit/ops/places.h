@@ -13,8 +13,7 @@ inline std::int64_t place_of(std::int64_t index, std::int64_t size, const std::s
   if (outside == "negative") return index < 0 ? index + size : index;
   if (outside == "clip") return std::min(std::max<std::int64_t>(index, 0), size - 1);
   if (outside == "wrap") return ((index % size) + size) % size;
-  if (outside == "fill" || outside == "drop")
-    return index < 0 || index >= size ? kNowhere : index;
+  if (outside == "fill" || outside == "drop") return index < 0 || index >= size ? kNowhere : index;
   return index;
 }
 

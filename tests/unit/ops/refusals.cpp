@@ -227,8 +227,7 @@ TEST(Refusals, Chosen) {
   EXPECT_EQ(refusal("top_k", x), "");
   expect_refusals({
       {"top_k", {{"input", "3,4"}}, "--k: top_k needs it"},
-      {"top_k", with(x, {{"k", "5"}}),
-       "--k: 5 elements are asked for; dimension 1 of [3,4] has 4"},
+      {"top_k", with(x, {{"k", "5"}}), "--k: 5 elements are asked for; dimension 1 of [3,4] has 4"},
       {"top_k", with(x, {{"k", "4"}, {"axis", "0"}}), "dimension 0 of [3,4] has 3"},
       {"top_k", with(x, {{"k", "0"}}), "--k: at least 1"},
       {"top_k", with(x, {{"axis", "2"}}), "--axis: [3,4] has no dimension 2"},
@@ -245,8 +244,7 @@ TEST(Refusals, GridSample) {
       {"grid_sample", with(x, {{"grid", "1,3,4,3"}}), "--grid: [n,h,w,2] is needed"},
       {"grid_sample", with(x, {{"grid", "2,3,4,2"}}), "--grid: [n,h,w,2] is needed"},
       {"grid_sample", with(x, {{"grid", "1,3,2"}}), "2 coordinates for each element; [1,3,2]"},
-      {"grid_sample",
-       with(x, {{"input", "1,2,5,5,5"}, {"grid", "1,3,4,5,3"}, {"mode", "cubic"}}),
+      {"grid_sample", with(x, {{"input", "1,2,5,5,5"}, {"grid", "1,3,4,5,3"}, {"mode", "cubic"}}),
        "--mode: cubic is for images of two axes"},
       {"grid_sample", with(x, {{"mode", "bilinear"}}), "--mode: 'bilinear' is none of linear"},
       {"grid_sample", with(x, {{"around", "edge"}}), "--around: 'edge' is none of zeros, border"},
