@@ -376,13 +376,11 @@ def movement(c):
         mode = c.attributes["mode"] = c.pick("constant", "constant", "edge", "reflect", "wrap")
         c.opset = 19 if mode == "wrap" else c.pick(13, 18)
         x = c.array(shape, c.pick(np.float32, np.int32, np.int64))
-        most = [size - 1 if mode == "reflect" else 3 for size in shape]
+        most = [size - 1 - (size > 3) if mode == "reflect" else 3 for size in shape]
         pads = [[int(c.pick(-1, 0, 0, 1, 2, 3)) for _ in shape] for _ in range(2)]
         for d, size in enumerate(shape):
-            # What is taken away at one end is not mirrored at the other.
-            low = 0 if size < 4 or mode in ("reflect", "wrap") else -1
             for side in pads:
-                side[d] = min(max(side[d], low), most[d])
+                side[d] = min(max(side[d], -1 if size > 3 else 0), most[d])
         c.add(x, False)
         c.add(ints(pads[0] + pads[1]), True)
         if c.coin() and mode == "constant":
@@ -516,6 +514,20 @@ def samples(c):
     n = int(c.pick(1, 2))
     c.add(c.array([n, int(c.pick(1, 3))] + [int(c.pick(2, 3, 5, 7)) for _ in range(rank)]), False)
     c.add(c.array([n] + [int(c.pick(1, 3, 5)) for _ in range(rank)] + [rank], low=-1.6, high=1.6))
+
+
+@family
+def regions(c):
+    c.op = "RoiAlign"
+    c.opset = int(c.pick(10, 16))
+    n, count = int(c.pick(1, 2)), int(c.pick(1, 3, 5))
+    c.attributes.update(output_height=int(c.pick(1, 2, 3)), output_width=int(c.pick(1, 2, 5)),
+                        sampling_ratio=int(c.pick(1, 2, 3)), spatial_scale=float(c.pick(1, 0.5)))
+    if c.opset == 16:
+        c.attributes["coordinate_transformation_mode"] = c.pick("half_pixel", "output_half_pixel")
+    c.add(c.array([n, int(c.pick(1, 3)), int(c.pick(1, 5, 7)), int(c.pick(2, 5))]), False)
+    c.add(c.array([count, 4], low=-3, high=12), False)
+    c.add(c.rng.integers(0, n, count).astype(np.int64))
 
 
 @family

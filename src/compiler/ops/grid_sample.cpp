@@ -53,7 +53,7 @@ class SampledAxis {
   // Where tap number s of the element lies.
   std::string place(int s, const std::string& at) const {
     const int offset = between_ == Between::kCubic ? s - 1 : s;
-    const std::string tap = fmt::format("T{}[{}] + {}", letter_, at, offset);
+    std::string tap = fmt::format("T{}[{}] + {}", letter_, at, offset);
     if (around_ == Around::kZeros) return tap;
     if (around_ == Around::kBorder || size_ == 1)
       return fmt::format("min(max({}, 0), {})", tap, size_ - 1);

@@ -73,7 +73,7 @@ std::string Lookup::place(const std::string& index, std::int64_t size, std::int6
 
 std::string Lookup::number(const std::string& index, std::int64_t size,
                            std::int64_t largest) const {
-  const std::string number = fmt::format("i64({})", place(index, size, largest));
+  std::string number = fmt::format("i64({})", place(index, size, largest));
   if (outside != Outside::kFill) return number;
   return fmt::format("select({0} >= 0 && {0} < {1}, {0}, -1)", number, size);
 }

@@ -49,5 +49,6 @@ std::vector<Row> selection_rows();
 std::vector<Row> recurrent_rows();
 std::vector<Row> control_rows();
 std::vector<Row> signal_rows();
+std::vector<Row> sample_rows();
 
 }  // namespace lathe::graph

@@ -125,7 +125,7 @@ Result<Equation> equation_of(const Site& site) {
   Equation out;
   const std::size_t arrow = text.find("->");
   if (arrow != std::string::npos) out.output = text.substr(arrow + 2);
-  out.operands = split(text.substr(0, arrow), ',');
+  out.operands = lathe::split(text.substr(0, arrow), ',');
   if (out.operands.size() != site.inputs())
     return site.wrong("its equation '{}' has {} operands, and it has {} inputs", text,
                       out.operands.size(), site.inputs());

@@ -188,30 +188,8 @@ Made upsample(Site& site) {
   return resized(site, to, std::move(arguments));
 }
 
-// ONNX has had two names for what is between elements.
-Made grid_sample(Site& site) {
-  const std::string mode = LATHE_TRY(site.text("mode", "linear"));
-  if (site.dtype(0) != site.dtype(1))
-    return site.unsupported("its image is {}, its grid {}", name_of(site.dtype(0)),
-                            name_of(site.dtype(1)));
-  const bool corners = LATHE_TRY(site.integer("align_corners", 0)) != 0;
-  return site.call("grid_sample",
-                   {{"input", fmt::format("{}", fmt::join(at_least_1d(site.shape(0)), ","))},
-                    {"grid", fmt::format("{}", fmt::join(at_least_1d(site.shape(1)), ","))},
-                    {"mode", mode == "bilinear"  ? "linear"
-                             : mode == "bicubic" ? "cubic"
-                                                 : mode},
-                    {"around", LATHE_TRY(site.text("padding_mode", "zeros"))},
-                    {"align-corners", corners ? "true" : "false"},
-                    {"dtype", std::string(name_of(site.dtype(0)))}},
-                   {site.input(0), site.input(1)});
-}
-
 }  // namespace
 
-std::vector<Row> resize_rows() {
-  return {
-      {"Resize", 10, 1, resize}, {"Upsample", 7, 1, upsample}, {"GridSample", 16, 2, grid_sample}};
-}
+std::vector<Row> resize_rows() { return {{"Resize", 10, 1, resize}, {"Upsample", 7, 1, upsample}}; }
 
 }  // namespace lathe::graph
