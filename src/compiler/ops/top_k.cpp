@@ -63,12 +63,22 @@ class TopK {
     if (!behind.empty()) out.push_back(behind);
     return fmt::format("{}", fmt::join(out, ","));
   }
-  std::vector<std::int64_t> rows(std::int64_t behind = 0) const {
-    std::vector<std::int64_t> out = {k_};
+  std::vector<std::int64_t> rows() const {
+    std::vector<std::int64_t> out;
     for (std::size_t d = 0; d < shape_.size(); ++d)
       if (d != axis_) out.push_back(shape_[d]);
-    if (shape_.size() == 1) out.push_back(1);
-    if (behind > 0) out.push_back(behind);
+    return out.empty() ? std::vector<std::int64_t>{1} : out;
+  }
+  // An index of what each class has left before a pick. Where there are many rows, they are the
+  // last dimension, along which lanes go.
+  bool rows_last() const { return rows().back() >= 8; }
+  std::string state(const std::string& pick) const {
+    return rows_last() ? row(pick + ",b") : row(pick, "b");
+  }
+  std::vector<std::int64_t> sizes(bool classes) const {
+    std::vector<std::int64_t> out = rows();
+    if (classes) out.insert(rows_last() ? out.begin() : out.end(), classes_);
+    out.insert(out.begin(), k_);
     return out;
   }
 
@@ -79,10 +89,10 @@ class TopK {
     std::string out = typed(shaped("X", shape_), dtype_) + "\n";
     out += typed("output " + shaped("Y", output), dtype_) + "\n";
     out += typed("output " + shaped("I", output), Dtype::kI64) + "\n";
-    for (const char* name : {"M", "V"}) out += typed(shaped(name, rows()), key) + "\n";
-    for (const char* name : {"N", "P"}) out += typed(shaped(name, rows()), place) + "\n";
-    out += typed(shaped("C", rows(classes_)), key) + "\n";
-    return out + typed(shaped("D", rows(classes_)), place) + "\n";
+    for (const char* name : {"M", "V"}) out += typed(shaped(name, sizes(false)), key) + "\n";
+    for (const char* name : {"N", "P"}) out += typed(shaped(name, sizes(false)), place) + "\n";
+    out += typed(shaped("C", sizes(true)), key) + "\n";
+    return out + typed(shaped("D", sizes(true)), place) + "\n";
   }
 
   std::string first_of_classes(bool largest) const {
@@ -109,7 +119,7 @@ class TopK {
     // What of the class comes after the last pick.
     const std::string after = fmt::format("{0} < V[{1}] || {0} == V[{1}] && i32(q) > {2} / {3}",
                                           left, before, last, classes_);
-    const std::string b = row("t", "b"), sized_b = row(t, "b"), kept = row("t-1", "b") + " else 0",
+    const std::string b = state("t"), sized_b = state(t), kept = state("t-1") + " else 0",
                       first = row("", "b");
     std::string out;
     out += fmt::format("M[{}] = max(q) select({}, {}, {})\n", sized, after, left, lowest());
