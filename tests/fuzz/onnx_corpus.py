@@ -43,6 +43,8 @@ def attribute(name, value):
         return field(1, name) + field(2, value) + field(20, 1)
     if isinstance(value, str):
         return field(1, name) + field(4, value) + field(20, 3)
+    if isinstance(value, bytes):
+        return field(1, name) + field(6, value) + field(20, 5)
     return field(1, name) + b"".join(field(8, each) for each in value) + field(20, 7)
 
 
@@ -57,11 +59,15 @@ def info(name, dims):
     return field(1, name) + field(2, field(1, field(1, FLOAT) + field(2, shape)))
 
 
+def graph_of(nodes, constants, inputs, outputs):
+    return (b"".join(field(1, each) for each in nodes) + field(2, "g") +
+            b"".join(field(5, each) for each in constants) +
+            b"".join(field(11, info(*each)) for each in inputs) +
+            b"".join(field(12, info(*each)) for each in outputs))
+
+
 def model(nodes, constants, inputs, outputs, opset=17):
-    graph = (b"".join(field(1, each) for each in nodes) + field(2, "g") +
-             b"".join(field(5, each) for each in constants) +
-             b"".join(field(11, info(*each)) for each in inputs) +
-             b"".join(field(12, info(*each)) for each in outputs))
+    graph = graph_of(nodes, constants, inputs, outputs)
     return field(1, 8) + field(7, graph) + field(8, field(2, opset))
 
 
@@ -109,6 +115,40 @@ def models():
          node("OneHot", ["a", "d", "v"], ["o"], axis=1), node("Hardmax", ["o"], ["h"], axis=2),
          node("Atan", ["h"], ["y"])],
         [tensor("d", [], [3]), tensor("v", [2], [-1.0, 2.0], FLOAT)], x, y)
+    step = graph_of(
+        [node("Add", ["v", "x"], ["n"]), node("Identity", ["c"], ["m"]),
+         node("Identity", ["v"], ["w"])], [], [("i", []), ("c", []), ("v", [])],
+        [("m", []), ("n", []), ("w", [])])
+    row = graph_of([node("Add", ["s", "r"], ["t"]), node("Identity", ["t"], ["u"])], [],
+                   [("s", [2]), ("r", [2])], [("t", [2]), ("u", [2])])
+    branches = [graph_of([node(op, ["y", "x"], ["z"])], [], [], [("z", [])])
+                for op in ("Add", "Mul")]
+    yield "control", model(
+        [node("Loop", ["k", "", "x"], ["y", "all"], body=step),
+         node("If", ["k"], ["q"], then_branch=branches[0], else_branch=branches[1]),
+         node("Scan", ["zero", "q"], ["f", "g"], body=row, num_scan_inputs=1, scan_input_axes=[1],
+              scan_output_axes=[1], scan_input_directions=[1])],
+        [tensor("k", [], [3]), tensor("zero", [2], [0.0, 0.0], FLOAT)], [("x", [2, 3])],
+        [("all", []), ("f", []), ("g", [])])
+    yield "changes", model(
+        [node("Pad", ["x", "p"], ["a"], mode="reflect"),
+         node("TopK", ["a", "k"], ["v", "i"], axis=1, largest=0),
+         node("ScatterElements", ["a", "i", "v"], ["b"], axis=1, reduction="add"),
+         node("ScatterND", ["b", "at", "u"], ["y"], reduction="mul"),
+         node("NonZero", ["k"], ["z"])],
+        [tensor("p", [4], [0, 1, 1, 2]), tensor("k", [1], [3]), tensor("at", [2, 1], [1, -1]),
+         tensor("u", [2, 8], [1.0] * 16, FLOAT)], [("x", [2, 5])], [("y", []), ("z", [])], 18)
+    yield "samples", model(
+        [node("GridSample", ["x", "g"], ["a"], mode="cubic", padding_mode="reflection",
+              align_corners=1),
+         node("RoiAlign", ["a", "r", "b"], ["y"], output_height=2, output_width=2,
+              sampling_ratio=2),
+         node("MaxPool", ["a"], ["p", "q"], kernel_shape=[2, 2], pads=[1, 0, 0, 1]),
+         node("Einsum", ["p"], ["e"], equation="...ii->...i"),
+         node("DFT", ["g"], ["w"], onesided=1)],
+        [tensor("b", [2], [0, 0])],
+        [("x", [1, 2, 3, 4]), ("g", [1, 3, 3, 2]), ("r", [2, 4])],
+        [("y", []), ("q", []), ("e", []), ("w", [])], 20)
 
 
 def main():

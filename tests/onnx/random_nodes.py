@@ -132,7 +132,7 @@ def binary(c):
         b = np.where(b == 0, np.ones_like(b), b)
     if c.op == "Mod":
         c.attributes["fmod"] = 1 if np.issubdtype(dtype, np.floating) or c.coin() else 0
-        if dtype == np.float32 and c.coin():  # near to whole quotients
+        if dtype in (np.float32, np.float64) and c.coin():  # near to whole quotients
             a, b = (np.round(a * 10) / 10).astype(dtype), np.full_like(b, 0.1)
     if c.op == "Pow":
         a = np.abs(a) + (0 if np.issubdtype(dtype, np.integer) else dtype(0.1))
@@ -201,6 +201,8 @@ def extremes(c):
     x = c.array(shape, c.pick(np.float32, np.int32) if whole else np.float32)
     if whole:
         x = np.round(x)  # ties
+    if c.op == "TopK" and c.coin(0.3):
+        x.flat[c.rng.integers(x.size)] = -9
     if c.op == "Hardmax":
         x = x.astype(np.float32)
     c.add(x, False)
@@ -269,10 +271,14 @@ def products(c):
     if c.op == "Einsum":
         c.attributes["equation"] = c.pick("ab,bc->ac", "abc,acd->abd", "ab,ab->", "abc->cab",
                                           "ab,cb,b->ac", "ij,jk", "bij,bjk->bik", "ab->b", "aa->a",
-                                          "abcd,aecd->eb")
+                                          "abcd,aecd->eb", "...ab,...bc->...ac", "...ii->...i",
+                                          "...a,a")
         sizes = {letter: int(c.pick(1, 2, 3, 5, 7)) for letter in "abcdeijk"}
+        dots = c.shape(0, 2, 10) if c.coin(0.7) else []
         for word in c.attributes["equation"].split("->")[0].split(","):
-            c.add(c.array([sizes[letter] for letter in word]), len(c.inputs) > 0 and c.coin(0.3))
+            own = c.broadcast(dots) if word.startswith("...") and dots else []
+            own += [sizes[letter] for letter in word.lstrip(".")]
+            c.add(c.array(own), len(c.inputs) > 0 and c.coin(0.3))
         return
     batch = c.shape(0, 3, 30) if c.coin(0.7) else []
     a, b = c.broadcast(batch) if batch else [], c.broadcast(batch) if batch else []
@@ -367,12 +373,17 @@ def movement(c):
         for part in (begin, end, axes, step):
             c.add(ints(part), True)
     elif c.op == "Pad":
-        c.attributes["mode"] = c.pick("constant", "constant", "edge", "reflect")
+        mode = c.attributes["mode"] = c.pick("constant", "constant", "edge", "reflect", "wrap")
+        c.opset = 19 if mode == "wrap" else c.pick(13, 18)
         x = c.array(shape, c.pick(np.float32, np.int32, np.int64))
+        most = [size - 1 - (size > 3) if mode == "reflect" else 3 for size in shape]
+        pads = [[int(c.pick(-1, 0, 0, 1, 2, 3)) for _ in shape] for _ in range(2)]
+        for d, size in enumerate(shape):
+            for side in pads:
+                side[d] = min(max(side[d], -1 if size > 3 else 0), most[d])
         c.add(x, False)
-        c.add(ints(c.pick(0, 1, 2, 3) if c.attributes["mode"] == "constant" or size > 3 else 0
-                   for size in shape + shape), True)
-        if c.coin():
+        c.add(ints(pads[0] + pads[1]), True)
+        if c.coin() and mode == "constant":
             c.add(np.array(7, x.dtype), True)
     elif c.op == "Expand":
         c.add(c.array(c.broadcast(shape), dtype), False).add(ints(shape), True)
@@ -428,7 +439,7 @@ def movement(c):
 
 @family
 def lookups(c):
-    c.op = c.pick("Gather", "GatherElements", "GatherND", "OneHot")
+    c.op = c.pick("Gather", "GatherElements", "GatherND", "OneHot", "Compress")
     shape = c.shape()
     rank = len(shape)
     axis = int(c.rng.integers(-rank, rank))
@@ -446,6 +457,14 @@ def lookups(c):
         depth = int(c.rng.integers(1, rank + 1))
         index = np.stack([c.rng.integers(-size, size, [3, 2]) for size in shape[:depth]], -1)
         c.add(x, False).add(index.astype(np.int64))
+    elif c.op == "Compress":
+        flat = c.coin(0.3)
+        if not flat:
+            c.attributes["axis"] = axis
+        size = int(np.prod(shape)) if flat else shape[axis]
+        condition = c.rng.random(int(c.rng.integers(1, size + 1))) < 0.6
+        condition[c.rng.integers(condition.size)] = True
+        c.add(x, False).add(condition, True)
     else:
         depth = c.size()
         kind = c.pick(np.int64, np.int32, np.float32)
@@ -453,6 +472,62 @@ def lookups(c):
         c.attributes["axis"] = int(c.rng.integers(-rank - 1, rank + 1))
         c.add(index, False).add(np.array(depth, np.int64), True)
         c.add(c.array([2], c.pick(np.float32, np.int64)))
+
+
+@family
+def changes(c):
+    """Where places are equal, ONNX Runtime takes the updates one after the other, too."""
+    c.op = c.pick("ScatterElements", "ScatterND")
+    c.opset = int(c.pick(16, 18))
+    change = c.pick("none", "add", "mul") if c.opset == 16 else c.pick("none", "add", "mul", "max",
+                                                                       "min")
+    shape = c.shape(1, 4, 1000)
+    rank = len(shape)
+    dtype = c.pick(np.float32, np.float32, np.int64, np.int32)
+    x = c.array(shape, dtype)
+    if change != "none":
+        c.attributes["reduction"] = change
+    if c.op == "ScatterElements":
+        axis = int(c.rng.integers(-rank, rank))
+        c.attributes["axis"] = axis
+        at = [c.size() if d == axis % rank else int(c.rng.integers(1, size + 1))
+              for d, size in enumerate(shape)]
+        kind = c.pick(np.int64, np.int32)
+        c.add(x, False).add(c.rng.integers(-shape[axis], shape[axis], at).astype(kind))
+        c.add(c.array(at, dtype))
+        return
+    depth = int(c.rng.integers(1, rank + 1))
+    leading = [int(c.pick(1, 2, 3, 7)) for _ in range(c.rng.integers(1, 3))]
+    index = np.stack([c.rng.integers(-size, size, leading) for size in shape[:depth]], -1)
+    c.add(x, False).add(index.astype(np.int64)).add(c.array(leading + shape[depth:], dtype))
+
+
+@family
+def samples(c):
+    c.op = "GridSample"
+    c.opset = int(c.pick(16, 20))
+    rank = 3 if c.opset == 20 and c.coin(0.4) else 2
+    modes = ["linear", "nearest", "cubic"] if c.opset == 20 else ["bilinear", "nearest", "bicubic"]
+    c.attributes["mode"] = c.pick(*modes[:2]) if rank == 3 else c.pick(*modes)
+    c.attributes["padding_mode"] = c.pick("zeros", "border", "reflection")
+    c.attributes["align_corners"] = int(c.coin())
+    n = int(c.pick(1, 2))
+    c.add(c.array([n, int(c.pick(1, 3))] + [int(c.pick(2, 3, 5, 7)) for _ in range(rank)]), False)
+    c.add(c.array([n] + [int(c.pick(1, 3, 5)) for _ in range(rank)] + [rank], low=-1.6, high=1.6))
+
+
+@family
+def regions(c):
+    c.op = "RoiAlign"
+    c.opset = int(c.pick(10, 16))
+    n, count = int(c.pick(1, 2)), int(c.pick(1, 3, 5))
+    c.attributes.update(output_height=int(c.pick(1, 2, 3)), output_width=int(c.pick(1, 2, 5)),
+                        sampling_ratio=int(c.pick(1, 2, 3)), spatial_scale=float(c.pick(1, 0.5)))
+    if c.opset == 16:
+        c.attributes["coordinate_transformation_mode"] = c.pick("half_pixel", "output_half_pixel")
+    c.add(c.array([n, int(c.pick(1, 3)), int(c.pick(1, 5, 7)), int(c.pick(2, 5))]), False)
+    c.add(c.array([count, 4], low=-3, high=12), False)
+    c.add(c.rng.integers(0, n, count).astype(np.int64))
 
 
 @family
@@ -512,12 +587,44 @@ def networks(c):
 
 @family
 def quantized(c):
-    c.op = c.pick("QuantizeLinear", "DequantizeLinear", "MatMulInteger")
+    c.op = c.pick("QuantizeLinear", "DequantizeLinear", "MatMulInteger", "ConvInteger",
+                  "QLinearMatMul", "QLinearConv", "DynamicQuantizeLinear")
     kind = c.pick(np.uint8, np.int8)
-    if c.op == "MatMulInteger":
+    if c.op == "DynamicQuantizeLinear":
+        c.outputs = 3
+        c.add(c.array(c.shape(), np.float32, c.pick(-9, 1), 9), False)
+        return
+    if c.op.endswith("MatMulInteger") or c.op == "QLinearMatMul":
         m, n, k = c.size(), c.size(), c.size()
-        c.add(c.array([m, k], kind, -9, 9), False).add(c.array([k, n], kind, -9, 9))
-        c.add(np.array(3, kind), True).add(np.array(2, kind), True)
+        a, b = c.array([m, k], kind, -9, 9), c.array([k, n], kind, -9, 9)
+        if c.op == "MatMulInteger":
+            c.add(a, False).add(b)
+            c.add(np.array(3, kind), True).add(np.array(2, kind), True)
+            return
+        columns = [n] if c.coin() else []
+        c.add(a, False).add(np.array(0.05, np.float32), True).add(np.array(3, kind), True)
+        c.add(b).add(c.array(columns, np.float32, 0.01, 0.1), True)
+        c.add(np.full(columns, 2, kind), True)
+        c.add(np.array(0.3, np.float32), True).add(np.array(5, kind), True)
+        return
+    if c.op in ("ConvInteger", "QLinearConv"):
+        kind = np.uint8
+        ins, outs = int(c.pick(1, 2, 3)), int(c.pick(1, 2, 5))
+        window(c, 2, None, True)
+        c.attributes["pads"] = [int(c.pick(0, 1, 2)) for _ in range(4)]
+        spatial = [int(c.pick(9, 11)) for _ in range(2)]
+        x = c.array([1, ins] + spatial, kind, 0, 25)
+        w = c.array([outs, ins] + c.attributes["kernel_shape"], kind, 0, 25)
+        if c.op == "ConvInteger":
+            c.add(x, False).add(w).add(np.array(7, kind), True).add(np.array(3, kind), True)
+            return
+        channels = [outs] if c.coin() else []
+        c.add(x, False).add(np.array(0.05, np.float32), True).add(np.array(7, kind), True)
+        c.add(w, True).add(c.array(channels, np.float32, 0.01, 0.1), True)
+        c.add(np.full(channels, 3, kind), True)
+        c.add(np.array(2.5, np.float32), True).add(np.array(90, kind), True)
+        if c.coin():
+            c.add(c.array([outs], np.int32, -20, 20), True)
         return
     shape = c.shape(2, 4)
     axis = int(c.rng.integers(0, len(shape)))

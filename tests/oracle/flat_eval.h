@@ -11,8 +11,9 @@
 //     its iteration, a region's area after the end of the region, or scratch of prepare() in a run;
 //     because another iteration of the same phase writes it. To load such an element does no harm,
 //     for tiles read more lanes than they keep: the lane is poison, and so is what is computed from
-//     it, except for the branch that a select does not take. Poison is an error in an address, a
-//     condition or a mask, and in an element of an output at the end
+//     it, except for the branch that a select does not take. Poison is an error in an address
+//     that is loaded from or stored to, a condition or a mask, and in an element of an output at
+//     the end
 //   - two iterations of a phase that write different values to one element
 //   - an element of an output that is never written
 //   - an output that depends on the order of the iterations of parallel phases

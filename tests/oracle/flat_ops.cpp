@@ -262,9 +262,11 @@ void reduce_integer(Machine& m, const Insn& n) {
 
 void do_load(Machine& m, const Insn& n) {
   const Cell *index = cells(m, n.a), *mask = n.c < 0 ? nullptr : cells(m, n.c);
-  m.require_value(n.a, n.vector_index ? n.lanes : 1, "an address");
   if (mask != nullptr) m.require_value(n.c, n.lanes, "a mask");
-  else if (m.aligned_vectors && n.lanes > 1 && !n.vector_index)
+  for (int l = 0; l < (n.vector_index ? n.lanes : 1); ++l)
+    if (!n.vector_index || mask == nullptr || mask[l].i != 0)
+      m.require_value(n.a + l, 1, "an address");
+  if (mask == nullptr && m.aligned_vectors && n.lanes > 1 && !n.vector_index)
     m.check_aligned(n.object, index->i, n.lanes, "a load of");
   each_lane(m, n, [&](int l) {
     Poison poison = 0;

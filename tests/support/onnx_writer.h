@@ -117,17 +117,24 @@ struct ModelParts {
   std::int64_t opset = 17;
 };
 
-inline std::string model(const ModelParts& parts) {
+inline Message graph(const ModelParts& parts) {
   Message graph;
   for (const auto& each : parts.nodes) graph.part(1, each);
   graph.text(2, "small");
   for (const auto& each : parts.initializers) graph.part(5, each);
   for (const auto& each : parts.inputs) graph.part(11, each);
   for (const auto& each : parts.outputs) graph.part(12, each);
+  return graph;
+}
+inline Message attribute(const std::string& name, const ModelParts& body) {
+  return Message().text(1, name).part(6, graph(body)).number(20, 5);
+}
+
+inline std::string model(const ModelParts& parts) {
   return Message()
       .number(1, 8)
       .text(2, "a test")
-      .part(7, graph)
+      .part(7, graph(parts))
       .part(8, Message().number(2, parts.opset))
       .bytes();
 }

@@ -13,6 +13,8 @@ using Kind = Parameter::Kind;
 
 constexpr std::array<std::string_view, 5> kOutside = {"promised", "negative", "clip", "wrap",
                                                       "fill"};
+constexpr std::array<std::string_view, 5> kOutsideOfChanges = {"promised", "negative", "clip",
+                                                               "wrap", "drop"};
 
 // The largest number of a type of whole numbers, at most 2^40: no tensor has more elements.
 std::int64_t largest_of(Dtype dtype) {
@@ -24,6 +26,19 @@ std::int64_t largest_of(Dtype dtype) {
 bool has_negative(Dtype dtype) {
   return dtype == Dtype::kI8 || dtype == Dtype::kI16 || dtype == Dtype::kI32 ||
          dtype == Dtype::kI64;
+}
+
+Parameter index_parameter() {
+  return {Kind::kText, "index-dtype", "i64",
+          "element type of the indices: i64, i32, i16, i8, u8 ..."};
+}
+Result<Dtype> index_dtype_of(const Values& values) {
+  const auto dtype = dtype_from_name(values.text("index-dtype"));
+  if (dtype && !is_float(*dtype) && *dtype != Dtype::kBool) return *dtype;
+  return Values::error("index-dtype",
+                       "'{}' is no type of whole numbers; known are i64, i32, i16, i8, u32, u16, "
+                       "u8",
+                       values.text("index-dtype"));
 }
 
 }  // namespace
@@ -56,13 +71,20 @@ std::string Lookup::place(const std::string& index, std::int64_t size, std::int6
   LATHE_CHECK(false, "no such meaning");
 }
 
+std::string Lookup::number(const std::string& index, std::int64_t size,
+                           std::int64_t largest) const {
+  std::string number = fmt::format("i64({})", place(index, size, largest));
+  if (outside != Outside::kFill) return number;
+  return fmt::format("select({0} >= 0 && {0} < {1}, {0}, -1)", number, size);
+}
+
 std::string Lookup::otherwise() const {
   return outside == Outside::kFill ? " else " + value : std::string();
 }
 
 std::vector<Parameter> lookup_parameters() {
   return {
-      {Kind::kText, "index-dtype", "i64", "element type of the indices: i64, i32, i16, i8, u8 ..."},
+      index_parameter(),
       {Kind::kText, "outside", "promised",
        "what an index beyond the ends is: promised (there is none), negative (-1 is the last, as "
        "in Python), clip (the nearest place), wrap (modulo the size) or fill (--value is read)"},
@@ -70,20 +92,24 @@ std::vector<Parameter> lookup_parameters() {
 }
 
 Result<Lookup> lookup_of(const Values& values, Dtype dtype) {
-  const auto index_dtype = dtype_from_name(values.text("index-dtype"));
-  if (!index_dtype || is_float(*index_dtype) || *index_dtype == Dtype::kBool)
-    return Values::error("index-dtype",
-                         "'{}' is no type of whole numbers; known are i64, i32, i16, i8, u32, u16, "
-                         "u8",
-                         values.text("index-dtype"));
-  const auto found = std::ranges::find(kOutside, values.text("outside"));
-  if (found == kOutside.end())
-    return Values::error("outside", "'{}' is no meaning of indices outside; known are {}",
-                         values.text("outside"), fmt::join(kOutside, ", "));
-  const auto outside = static_cast<Outside>(found - kOutside.begin());
+  const auto outside = LATHE_TRY(one_of<Outside>(values, "outside", kOutside));
   if (outside != Outside::kFill && values.text("value") != "0")
     return Values::error("value", "only --outside fill reads it");
-  return Lookup{outside, *index_dtype, LATHE_TRY(number_text(values, "value", dtype))};
+  return Lookup{outside, LATHE_TRY(index_dtype_of(values)),
+                LATHE_TRY(number_text(values, "value", dtype))};
+}
+
+std::vector<Parameter> changed_parameters() {
+  return {index_parameter(),
+          {Kind::kText, "outside", "promised",
+           "what an index beyond the ends is: promised (there is none), negative (-1 is the last, "
+           "as in Python), clip (the nearest place), wrap (modulo the size) or drop (its update "
+           "is left out)"}};
+}
+
+Result<Lookup> changed_of(const Values& values) {
+  return Lookup{LATHE_TRY(one_of<Outside>(values, "outside", kOutsideOfChanges)),
+                LATHE_TRY(index_dtype_of(values)), ""};
 }
 
 Result<std::size_t> one_axis(const Values& values, std::string_view name,

@@ -11,7 +11,7 @@ enum class Outside {
   kNegative,  // -1 is the last place, as in Python; there is none beyond these either
   kClip,      // the nearest place
   kWrap,      // the place modulo the size
-  kFill,      // no place: --value is read
+  kFill,      // no place: --value is read, and nothing is changed there
 };
 
 struct Lookup {
@@ -25,6 +25,8 @@ struct Lookup {
   // Writes the place along a dimension of so many elements that "I[n]" gives, where indices were
   // declared for the largest of several dimensions.
   std::string place(const std::string& index, std::int64_t size, std::int64_t largest) const;
+  // The same as an i64, and -1 of what is no place.
+  std::string number(const std::string& index, std::int64_t size, std::int64_t largest) const;
   // " else 0" where an index may be no place.
   std::string otherwise() const;
 };
@@ -33,6 +35,10 @@ struct Lookup {
 std::vector<Parameter> lookup_parameters();
 // `dtype`: of the elements.
 Result<Lookup> lookup_of(const Values& values, Dtype dtype);
+
+// Of places that are changed: no --value, and what is no place is dropped.
+std::vector<Parameter> changed_parameters();
+Result<Lookup> changed_of(const Values& values);
 
 // The dimension that a parameter of one dimension gives.
 Result<std::size_t> one_axis(const Values& values, std::string_view name,

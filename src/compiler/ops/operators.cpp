@@ -10,9 +10,11 @@
 #include "compiler/ops/conv_transpose.h"
 #include "compiler/ops/einsum.h"
 #include "compiler/ops/gather.h"
+#include "compiler/ops/grid_sample.h"
 #include "compiler/ops/map.h"
 #include "compiler/ops/matmul.h"
 #include "compiler/ops/one_hot.h"
+#include "compiler/ops/pad.h"
 #include "compiler/ops/pieces.h"
 #include "compiler/ops/pool.h"
 #include "compiler/ops/reduce.h"
@@ -20,7 +22,9 @@
 #include "compiler/ops/rope.h"
 #include "compiler/ops/rows.h"
 #include "compiler/ops/scan.h"
+#include "compiler/ops/scatter.h"
 #include "compiler/ops/sequences.h"
+#include "compiler/ops/top_k.h"
 #include "compiler/ops/values.h"
 
 namespace lathe::ops {
@@ -47,6 +51,7 @@ std::vector<Operator> operators() {
           adaptive_max_pool2d(),
           global_avg_pool(),
           resize(),
+          grid_sample(),
           softmax(),
           log_softmax(),
           logsumexp(),
@@ -64,6 +69,7 @@ std::vector<Operator> operators() {
           reduce(),
           argmax(),
           argmin(),
+          top_k(),
           cumsum(),
           cumprod(),
           cummax(),
@@ -77,6 +83,8 @@ std::vector<Operator> operators() {
           gather_elements(),
           gather_nd(),
           embedding(),
+          scatter_elements(),
+          scatter_nd(),
           map()};
 }
 

@@ -23,35 +23,6 @@ std::string sized_iters(const std::vector<std::int64_t>& shape) {
   return fmt::format("{}", fmt::join(out, ","));
 }
 
-Result<std::vector<Algorithm>> build_pad(const Values& values) {
-  const Dtype dtype = LATHE_TRY(copied_of(values));
-  const auto& shape = values.numbers("input");
-  const auto& given = values.numbers("pad");
-  const std::size_t rank = shape.size();
-  if (given.size() != 1 && given.size() != rank && given.size() != 2 * rank)
-    return Values::error("pad",
-                         "one value, {0} (one for each dimension of [{1}]) or {2} (all at the "
-                         "beginnings, then all at the ends) are needed, {3} are given",
-                         rank, fmt::join(shape, ","), 2 * rank, given.size());
-  const std::string value = LATHE_TRY(number_text(values, "value", dtype));
-  std::vector<std::int64_t> output;
-  std::vector<std::string> index;
-  bool outside = false;
-  for (std::size_t d = 0; d < rank; ++d) {
-    const std::int64_t before = given[given.size() == 1 ? 0 : d],
-                       after = given.size() == 2 * rank ? given[rank + d] : before;
-    output.push_back(before + shape[d] + after);
-    if (output.back() < 1)
-      return Values::error("pad", "nothing is left of the {} elements along dimension {}", shape[d],
-                           d);
-    index.push_back(moved(d, 1, -before));
-    outside |= before > 0 || after > 0;
-  }
-  return direct(parsed("pad", fmt::format("{}\nY[{}] = X[{}{}]\n", typed(shaped("X", shape), dtype),
-                                          sized_iters(output), fmt::join(index, ","),
-                                          outside ? " else " + value : "")));
-}
-
 struct Slice {
   std::int64_t begin = 0, step = 1, count = 0;
 };
@@ -187,18 +158,6 @@ Result<std::vector<Algorithm>> build_concat(const Values& values) {
 }
 
 }  // namespace
-
-Operator pad() {
-  return {"pad",
-          "X with a value around it",
-          {{Kind::kDims, "input", "", "shape of the input"},
-           {Kind::kOffsets, "pad", "",
-            "elements more: one value, one for each dimension, or all at the beginnings and then "
-            "all at the ends; negative ones take elements of X away"},
-           {Kind::kText, "value", "0", "what they are: a number, inf or -inf"},
-           copied_parameter()},
-          build_pad};
-}
 
 Operator slice() {
   return {

@@ -25,15 +25,6 @@ constexpr std::array<std::string_view, 4> kRoundings = {"round-prefer-floor", "r
 // What a literal tensor may have.
 constexpr std::int64_t kMostTaps = 1 << 16;
 
-template <class Enum, std::size_t kCount>
-Result<Enum> one_of(const Values& values, std::string_view name,
-                    const std::array<std::string_view, kCount>& known) {
-  const auto found = std::ranges::find(known, values.text(name));
-  if (found == known.end())
-    return Values::error(name, "'{}' is none of {}", values.text(name), fmt::join(known, ", "));
-  return static_cast<Enum>(found - known.begin());
-}
-
 // Sets what part of each axis --crop takes: all the beginnings and then all the ends.
 Status set_crop(const Values& values, Coordinates how, std::vector<ResampledAxis>& axes) {
   const std::string& crop = values.text("crop");

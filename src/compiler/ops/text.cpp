@@ -67,7 +67,9 @@ std::string shaped(std::string_view name, const std::vector<std::int64_t>& shape
 std::string shaped(std::string_view name, const std::vector<std::int64_t>& shape,
                    const std::vector<std::int64_t>& border) {
   const std::string text = shaped(name, shape);
-  return border.empty() ? text : fmt::format("{} as [{}]", text, fmt::join(border, ","));
+  return border.empty() || border == shape
+             ? text
+             : fmt::format("{} as [{}]", text, fmt::join(border, ","));
 }
 
 std::string typed(const std::string& declaration, Dtype dtype) {

@@ -1,8 +1,11 @@
 // An operator's arguments, checked against its parameters and completed by defaults.
 #pragma once
 
+#include <algorithm>
+#include <array>
 #include <cstdint>
 
+#include "base/known_names.h"
 #include "compiler/ops/operators.h"
 
 namespace lathe::ops {
@@ -52,6 +55,17 @@ class Values {
   std::map<std::string, double, std::less<>> reals_;
   std::map<std::string, std::string, std::less<>> texts_;  // also flags, as "true" and "false"
 };
+
+// The enumerator whose number is the place of the word that a parameter has among the known ones.
+template <class Enum, std::size_t kCount>
+Result<Enum> one_of(const Values& values, std::string_view name,
+                    const std::array<std::string_view, kCount>& known) {
+  const auto found = std::ranges::find(known, values.text(name));
+  if (found != known.end()) return static_cast<Enum>(found - known.begin());
+  return Values::error(
+      name, "'{}' is none of {}", values.text(name),
+      known_names(std::vector<std::string>(known.begin(), known.end()), values.text(name)));
+}
 
 // Parses one number of a parameter: at least `least`, at most 2^31.
 Result<std::int64_t> parse_integer(std::string_view text, std::int64_t least);

@@ -29,6 +29,11 @@ std::string number_text(double number);
 // The value with its dimensions in another order; a view where nothing moves.
 Made permuted(Site& site, int value, const std::vector<std::int64_t>& order);
 
+// The product of the matrices that are the first two inputs, and the convolution of the first with
+// the second as the attributes say, with a bias that is the third.
+Made product_of_matrices(Site& site);
+Made convolution_of(Site& site);
+
 std::vector<Row> element_wise_rows();
 std::vector<Row> shape_rows();
 std::vector<Row> movement_rows();
@@ -42,5 +47,8 @@ std::vector<Row> quantized_rows();
 std::vector<Row> loss_rows();
 std::vector<Row> selection_rows();
 std::vector<Row> recurrent_rows();
+std::vector<Row> control_rows();
+std::vector<Row> signal_rows();
+std::vector<Row> sample_rows();
 
 }  // namespace lathe::graph

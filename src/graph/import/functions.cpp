@@ -101,6 +101,36 @@ Made divided(Site& site) {
   return element_wise(site, fmt::format("{}(f64({{0}}) / f64({{1}}))", name_of(dtype)), ids);
 }
 
+// What is left of x >= 0 by a divisor m > 0 whose quotient has 26 bits at most, without rounding:
+// of the parts of m, of 26 bits each, products with the quotient are exact. The quotient may be one
+// too much or too little. `scale` of m is a power of two.
+Result<int> rest_of(Site& site, int x, int m, double scale) {
+  const auto make = [&](const std::string& formula, const std::vector<int>& ids) {
+    return element_wise(site, formula, ids);
+  };
+  const int by = LATHE_TRY(make(fmt::format("{{0}} * {:.17g}", scale), {m}))[0];
+  const int high = LATHE_TRY(make("{0} * 134217729 - ({0} * 134217729 - {0})", {by}))[0];
+  const int quotient = LATHE_TRY(make("floor({0} / {1})", {x, by}))[0];
+  const int rest =
+      LATHE_TRY(make("({0} - {1} * {2}) - {1} * ({3} - {2})", {x, quotient, high, by}))[0];
+  return LATHE_TRY(
+      make("select({0} < 0, {0} + {1}, select({0} >= {1}, {0} - {1}, {0}))", {rest, by}))[0];
+}
+
+// As C's fmod, for quotients below 2^52. Large numbers are brought down by a power of two, so that
+// what is made of them stays in the range.
+Made exact_remainder(Site& site) {
+  const std::vector<int> ids{site.input(0), site.input(1)};
+  const int scale = LATHE_TRY(element_wise(
+      site, fmt::format("select(abs({{0}}) > 1e250, {:.17g}, 1)", 0x1p-64), {ids[1]}))[0];
+  const int x = LATHE_TRY(element_wise(site, "abs({0}) * {1}", {ids[0], scale}))[0],
+            m = LATHE_TRY(element_wise(site, "abs({0}) * {1}", {ids[1], scale}))[0];
+  const int first = LATHE_TRY(rest_of(site, x, m, 0x1p26)),
+            rest = LATHE_TRY(rest_of(site, first, m, 1));
+  return element_wise(site, "select(abs({0}) < abs({1}), {0}, select({0} < 0, -{2}, {2}) / {3})",
+                      {ids[0], ids[1], rest, scale});
+}
+
 // The remainder has the sign of the divisor, with fmod that of the dividend.
 Made remainder_of(Site& site) {
   const std::vector<int> ids{site.input(0), site.input(1)};
@@ -109,6 +139,7 @@ Made remainder_of(Site& site) {
   const bool like_dividend = LATHE_TRY(site.integer("fmod", 0)) != 0;
   if (is_float(dtype)) {
     if (!like_dividend) return site.wrong("fmod must be 1 for {}", name_of(dtype));
+    if (dtype == Dtype::kF64) return exact_remainder(site);
     // In f64 no quotient of narrower numbers becomes a whole number by rounding, below 2^29.
     const std::string quotient = "f64({0}) / f64({1})";
     return element_wise(

@@ -12,12 +12,17 @@
 namespace lathe::graph {
 namespace {
 
+constexpr int kMostBodies = 20'000;         // loops in loops multiply
 constexpr int kAbsent = -1, kUnknown = -2;  // left out; made by a node that is not supported
 
 class Importer {
  public:
   Importer(const onnx::Model& model, const ImportOptions& options)
-      : model_(model), options_(options) {}
+      : model_(model),
+        options_(options),
+        make_body_([this](const onnx::Model& body, const std::vector<int>& inputs) {
+          return made_body(body, inputs);
+        }) {}
 
   Result<Imported> run() {
     out_.graph.name = model_.name;
@@ -34,9 +39,18 @@ class Importer {
 
  private:
   Status define(const std::string& name, int id, const std::string& place) {
-    if (!ids_.emplace(name, id).second)
+    if (!scopes_.back().emplace(name, id).second)
       return fail_at(place, ErrorKind::kInvalidArgument, "the value '{}' is made twice", name);
     return {};
+  }
+
+  bool in_body() const { return scopes_.size() > 1; }
+
+  // The value of a name, as the graph that is being made sees it: its own, and those around it.
+  const int* find(const std::string& name) const {
+    for (auto scope = scopes_.rbegin(); scope != scopes_.rend(); ++scope)
+      if (const auto found = scope->find(name); found != scope->end()) return &found->second;
+    return nullptr;
   }
 
   int add(Value value) {
@@ -50,7 +64,8 @@ class Importer {
       unknown_types_[name] = onnx::type_name(tensor.type);
       return define(name, kUnknown, "the initializers");
     }
-    return define(name, add({name, *dtype, tensor.shape, tensor.data, {}}), "the initializers");
+    const std::string own = in_body() ? fmt::format("{}#{}", name, out_.graph.values.size()) : name;
+    return define(name, add({own, *dtype, tensor.shape, tensor.data, {}}), "the initializers");
   }
 
   Status add_initializers() {
@@ -67,7 +82,7 @@ class Importer {
     for (const auto& info : model_.inputs) {
       if (!names.insert(info.name).second)
         return fail_at("the inputs", ErrorKind::kInvalidArgument, "two are named '{}'", info.name);
-      if (ids_.contains(info.name)) continue;
+      if (find(info.name)) continue;
       LATHE_TRY_STATUS(add_input(info, open));
     }
     for (const auto& [name, shape] : options_.shapes)
@@ -156,15 +171,15 @@ class Importer {
     for (std::size_t n = 0; n < model_.nodes.size(); ++n)
       for (const auto& name : model_.nodes[n].outputs) {
         if (name.empty()) continue;
-        if (ids_.contains(name) || !makers.emplace(name, n).second)
+        if (find(name) || !makers.emplace(name, n).second)
           return fail_at(model_.nodes[n].label(), ErrorKind::kInvalidArgument,
                          "the value '{}' is made twice", name);
       }
     std::vector<std::size_t> order, waits(model_.nodes.size(), 0);
     std::vector<std::vector<std::size_t>> readers(model_.nodes.size());
     for (std::size_t n = 0; n < model_.nodes.size(); ++n)
-      for (const auto& name : model_.nodes[n].inputs) {
-        if (name.empty() || ids_.contains(name)) continue;
+      for (const auto& name : needs_of(model_.nodes[n])) {
+        if (find(name)) continue;
         const auto maker = makers.find(name);
         if (maker == makers.end())
           return fail_at(model_.nodes[n].label(), ErrorKind::kInvalidArgument,
@@ -187,6 +202,61 @@ class Importer {
       for (const std::size_t reader : readers[n]) sorted &= n < reader;
     if (sorted) std::ranges::sort(order);
     return order;
+  }
+
+  // What a node reads, also in graphs that are its attributes.
+  static std::set<std::string> needs_of(const onnx::Node& node) {
+    std::set<std::string> needs(node.inputs.begin(), node.inputs.end());
+    for (const auto& [name, attribute] : node.attributes) {
+      if (!attribute.graph) continue;
+      const onnx::Model& body = *attribute.graph;
+      std::set<std::string> inner, own;
+      for (const auto& each : body.nodes) {
+        inner.merge(needs_of(each));
+        own.insert(each.outputs.begin(), each.outputs.end());
+      }
+      for (const auto& info : body.outputs) inner.insert(info.name);
+      for (const auto& info : body.inputs) own.insert(info.name);
+      for (const auto& tensor : body.initializers) own.insert(tensor.name);
+      for (const auto& each : inner)
+        if (!own.contains(each)) needs.insert(each);
+    }
+    needs.erase("");
+    return needs;
+  }
+
+  // The nodes of a graph that is an attribute, in the order of the file.
+  Made made_body(const onnx::Model& body, const std::vector<int>& inputs) {
+    const std::string place = fmt::format("the graph '{}'", body.name);
+    if (inputs.size() != body.inputs.size())
+      return fail_at(place, ErrorKind::kInvalidArgument, "it has {} inputs, and {} are given",
+                     body.inputs.size(), inputs.size());
+    if (++bodies_ > kMostBodies)
+      return fail_at(place, ErrorKind::kUnsupported,
+                     "graphs in the model are made more than {} times", kMostBodies);
+    scopes_.emplace_back();
+    auto made = inside_body(body, inputs, place);
+    scopes_.pop_back();
+    return made;
+  }
+  Made inside_body(const onnx::Model& body, const std::vector<int>& inputs,
+                   const std::string& place) {
+    for (std::size_t i = 0; i < inputs.size(); ++i)
+      LATHE_TRY_STATUS(define(body.inputs[i].name, inputs[i], place));
+    for (const auto& tensor : body.initializers)
+      LATHE_TRY_STATUS(add_constant(tensor.name, tensor));
+    for (const auto& node : body.nodes) LATHE_TRY_STATUS(add_node(node));
+    std::vector<int> ids;
+    for (const auto& info : body.outputs) {
+      const int* id = find(info.name);
+      if (!id)
+        return fail_at(place, ErrorKind::kInvalidArgument, "nothing makes its output '{}'",
+                       info.name);
+      if (*id < 0)
+        return fail_at(place, ErrorKind::kUnsupported, "its output '{}' cannot be made", info.name);
+      ids.push_back(*id);
+    }
+    return ids;
   }
 
   std::unexpected<Error> circle_at(std::size_t n) const {
@@ -223,7 +293,11 @@ class Importer {
                                       row->since));
     std::vector<int> inputs;
     for (const auto& name : node.inputs) {
-      inputs.push_back(name.empty() ? kAbsent : ids_.find(name)->second);
+      const int* id = find(name);
+      if (!name.empty() && !id)
+        return fail_at(node.label(), ErrorKind::kInvalidArgument, "nothing makes its input '{}'",
+                       name);
+      inputs.push_back(name.empty() ? kAbsent : *id);
       if (inputs.back() != kUnknown) continue;
       const auto type = unknown_types_.find(name);
       if (type == unknown_types_.end()) return leave(node);
@@ -239,7 +313,7 @@ class Importer {
 
   Status made(const onnx::Node& node, const Row& row, std::vector<int> inputs) {
     const std::size_t nodes = out_.graph.nodes.size(), values = out_.graph.values.size();
-    Site site(out_.graph, node, version_of(node.domain), std::move(inputs));
+    Site site(out_.graph, node, version_of(node.domain), std::move(inputs), make_body_);
     Made ids = row.make(site);
     if (!ids && ids.error().kind != ErrorKind::kUnsupported) return std::unexpected(ids.error());
     if (!ids) {
@@ -269,6 +343,7 @@ class Importer {
   // The value, by the name that the model has for it. One that was there before is seen under
   // another name.
   int named(int id, const std::string& name, std::size_t fresh_from) {
+    if (in_body()) return id;  // it may be made again
     auto& values = out_.graph.values;
     const auto at = static_cast<std::size_t>(id);
     if (at >= fresh_from && !named_.contains(id)) {
@@ -290,14 +365,14 @@ class Importer {
 
   Status add_outputs() {
     for (const auto& info : model_.outputs) {
-      const auto found = ids_.find(info.name);
-      if (found == ids_.end())
+      const int* found = find(info.name);
+      if (!found)
         return fail_at("the outputs", ErrorKind::kInvalidArgument, "nothing makes the output '{}'",
                        info.name);
-      if (found->second == kUnknown && out_.unsupported.empty())
+      if (*found == kUnknown && out_.unsupported.empty())
         out_.unsupported.push_back({"output", version_of(""), "its type is not in the language",
                                     fmt::format("the output '{}'", info.name)});
-      if (found->second >= 0) out_.graph.outputs.push_back(found->second);
+      if (*found >= 0) out_.graph.outputs.push_back(*found);
     }
     if (model_.outputs.empty())
       return fail_at("the outputs", ErrorKind::kInvalidArgument, "the model has none");
@@ -307,7 +382,10 @@ class Importer {
   const onnx::Model& model_;
   const ImportOptions& options_;
   Imported out_;
-  std::map<std::string, int, std::less<>> ids_;
+  MakeBody make_body_;
+  int bodies_ = 0;  // how many were made so far
+  // Values by name: those of the model, and of each graph in it that is being made.
+  std::vector<std::map<std::string, int, std::less<>>> scopes_{1};
   std::map<std::string, std::string, std::less<>> unknown_types_;
   std::set<std::string, std::less<>> used_;   // of the names in options_.shapes
   std::set<std::string, std::less<>> names_;  // that --shape may have

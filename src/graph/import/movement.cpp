@@ -220,34 +220,22 @@ Result<Pads> pads_of(const Site& site) {
 Made pad(Site& site) {
   const std::string mode = LATHE_TRY(site.text("mode", "constant"));
   const Pads pads = LATHE_TRY(pads_of(site));
-  Shape shape;
-  std::vector<std::string> indices;
-  for (std::size_t d = 0; d < pads.before.size(); ++d) {
-    const std::int64_t size = site.shape(0)[d], last = size - 1;
-    shape.push_back(size + pads.before[d] + pads.after[d]);
-    const std::string at = fmt::format("(i{} - {})", d, pads.before[d]);
-    if (mode == "edge") indices.push_back(fmt::format("min(max({}, 0), {})", at, last));
-    else if (mode == "wrap") indices.push_back(fmt::format("(({0} % {1}) + {1}) % {1}", at, size));
-    else if (mode == "reflect") {
-      if (std::max(pads.before[d], pads.after[d]) > last)
-        return site.unsupported("it reflects {} elements, of which there are {}",
-                                std::max(pads.before[d], pads.after[d]), size);
-      indices.push_back(fmt::format("{0} - abs({0} - abs({1}))", last, at));
-    }
-  }
-  if (mode != "constant" && mode != "edge" && mode != "wrap" && mode != "reflect")
-    return site.unsupported("its mode is '{}'", mode);
-  if (mode != "constant") return picked(site, shape, indices);
-  double value = LATHE_TRY(site.real("value", 0));
-  if (site.has(2)) {
-    const auto given = LATHE_TRY(site.known(2, "values"));
-    if (given.size() > 1) return site.wrong("it has {} values", given.size());
-    if (!given.empty()) value = given[0];
-  }
+  Shape shape = site.shape(0);
+  for (std::size_t d = 0; d < shape.size(); ++d) shape[d] += pads.before[d] + pads.after[d];
+  if (shape == site.shape(0) && std::ranges::all_of(pads.before, [](auto p) { return p == 0; }))
+    return std::vector<int>{site.view(site.input(0), shape)};
   ops::Arguments arguments = of_input(site);
   arguments["pad"] = joined(pads.before) + "," + joined(pads.after);
-  arguments["value"] = number_text(value);
-  if (shape.size() == 1 && pads.before == pads.after) arguments["pad"] = joined(pads.before);
+  arguments["mode"] = mode;
+  if (mode == "constant") {
+    double value = LATHE_TRY(site.real("value", 0));
+    if (site.has(2)) {
+      const auto given = LATHE_TRY(site.known(2, "values"));
+      if (given.size() > 1) return site.wrong("it has {} values", given.size());
+      if (!given.empty()) value = given[0];
+    }
+    arguments["value"] = number_text(value);
+  }
   return site.call("pad", arguments, {site.input(0)}, shape);
 }
 

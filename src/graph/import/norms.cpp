@@ -154,6 +154,26 @@ Made local_response(Site& site) {
       {site.input(0)});
 }
 
+// Less their mean, over their deviation.
+Made mean_variance(Site& site) {
+  const auto axes =
+      LATHE_TRY(site.axes(LATHE_TRY(site.integers("axes", {0, 2, 3})), site.shape(0).size()));
+  Shape kept = site.shape(0);
+  for (const std::size_t axis : axes) kept[axis] = 1;
+  const auto mean = [&](int id) {
+    ops::Arguments arguments = row_arguments(site);
+    arguments["op"] = "mean";
+    arguments["axes"] = fmt::format("{}", fmt::join(axes, ","));
+    return site.call("reduce", arguments, {id}, kept);
+  };
+  if (axes.empty() || !is_float(site.dtype(0)))
+    return site.unsupported("its input is {}", typed(site.dtype(0), site.shape(0)));
+  const int middle = LATHE_TRY(mean(site.input(0)))[0];
+  const int apart = LATHE_TRY(element_wise(site, "{0} - {1}", {site.input(0), middle}))[0];
+  const int square = LATHE_TRY(element_wise(site, "{0} * {0}", {apart}))[0];
+  return element_wise(site, "{0} / (sqrt({1}) + 1e-9)", {apart, LATHE_TRY(mean(square))[0]});
+}
+
 }  // namespace
 
 std::vector<Row> norm_rows() {
@@ -164,6 +184,7 @@ std::vector<Row> norm_rows() {
           {"InstanceNormalization", 6, 3, instance_norm},
           {"GroupNormalization", 21, 3, group_norm},
           {"LayerNormalization", 17, 2, layer_norm},
+          {"MeanVarianceNormalization", 9, 1, mean_variance},
           {"LRN", 1, 1, local_response}};
 }
 

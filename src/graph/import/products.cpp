@@ -3,6 +3,7 @@
 
 #include <fmt/ranges.h>
 
+#include "base/split.h"
 #include "graph/import/element_wise.h"
 
 namespace lathe::graph {
@@ -106,7 +107,147 @@ Made broadcast_matmul(Site& site, const Shape& a, const Shape& b, const Shape& s
       {site.input(0), site.input(1)}, result);
 }
 
-Made matmul(Site& site) {
+// An equation by its parts, and the values that they are for.
+struct Equation {
+  std::vector<std::string> operands;
+  std::optional<std::string> output;
+  std::vector<int> ids;
+
+  std::string text() const {
+    const std::string left = fmt::format("{}", fmt::join(operands, ","));
+    return output ? left + "->" + *output : left;
+  }
+};
+
+Result<Equation> equation_of(const Site& site) {
+  std::string text = LATHE_TRY(site.text("equation", ""));
+  std::erase(text, ' ');
+  Equation out;
+  const std::size_t arrow = text.find("->");
+  if (arrow != std::string::npos) out.output = text.substr(arrow + 2);
+  out.operands = lathe::split(text.substr(0, arrow), ',');
+  if (out.operands.size() != site.inputs())
+    return site.wrong("its equation '{}' has {} operands, and it has {} inputs", text,
+                      out.operands.size(), site.inputs());
+  for (std::size_t i = 0; i < site.inputs(); ++i) {
+    if (!site.has(i)) return site.wrong("its input {} is left out", i);
+    if (site.dtype(i) != site.dtype(0)) return site.wrong("its inputs have several types");
+    out.ids.push_back(site.input(i));
+  }
+  return out;
+}
+
+// The dimensions of the ellipses of an equation, counted from the last one: letters of their own,
+// and their sizes.
+struct Ellipsis {
+  std::string letters;
+  std::vector<std::int64_t> sizes;
+
+  std::string first(std::size_t count) const {
+    return {letters.rend() - static_cast<std::ptrdiff_t>(count), letters.rend()};
+  }
+};
+constexpr std::string_view kDots = "...";
+
+// How many dimensions of an operand its ellipsis is for.
+std::int64_t covered(const std::string& operand, const Shape& shape) {
+  return operand.find(kDots) == std::string::npos ? 0 : std::ssize(shape) - std::ssize(operand) + 3;
+}
+
+Result<Ellipsis> ellipsis_of(const Site& site, const Equation& equation) {
+  const std::string all = equation.text();
+  Ellipsis out;
+  for (char letter = 'A'; letter <= 'Z'; ++letter)
+    if (all.find(letter) == std::string::npos) out.letters += letter;
+  for (std::size_t i = 0; i < equation.ids.size(); ++i) {
+    const Shape& shape = site.value(equation.ids[i]).shape;
+    const std::int64_t count = covered(equation.operands[i], shape);
+    if (count < 0 || count > std::ssize(out.letters))
+      return site.wrong("its equation '{}' does not fit an input of {} dimensions", all,
+                        shape.size());
+    const auto end = static_cast<std::int64_t>(equation.operands[i].find(kDots)) + count;
+    for (std::int64_t n = 0; n < count; ++n) {
+      const std::int64_t size = shape[static_cast<std::size_t>(end - 1 - n)];
+      if (n == std::ssize(out.sizes)) out.sizes.push_back(1);
+      std::int64_t& known = out.sizes[static_cast<std::size_t>(n)];
+      if (size != 1 && known != 1 && size != known)
+        return site.wrong("its equation '{}' has dimensions of {} and {} elements for one", all,
+                          known, size);
+      known = std::max(known, size);
+    }
+  }
+  return out;
+}
+
+// Where an operand has one element along a dimension of the ellipsis and others have more, it is
+// seen without it.
+void spell_operand(Site& site, const Ellipsis& ellipsis, std::string& operand, int& id) {
+  Shape shape = site.value(id).shape;
+  const std::size_t dots = operand.find(kDots);
+  if (dots == std::string::npos) return;
+  operand.replace(dots, kDots.size(),
+                  ellipsis.first(static_cast<std::size_t>(covered(operand, shape))));
+  for (std::size_t d = shape.size(); d-- > 0;) {
+    const std::size_t n = ellipsis.letters.find(operand[d]);
+    if (n == std::string::npos || shape[d] == ellipsis.sizes[n]) continue;
+    operand.erase(d, 1);
+    shape.erase(shape.begin() + static_cast<std::ptrdiff_t>(d));
+  }
+  id = site.view(id, shape);
+}
+
+Status spell_ellipses(Site& site, Equation& equation) {
+  const std::string all = equation.text();
+  if (all.find('.') == std::string::npos) return {};
+  const Ellipsis ellipsis = LATHE_TRY(ellipsis_of(site, equation));
+  for (std::size_t i = 0; i < equation.ids.size(); ++i)
+    spell_operand(site, ellipsis, equation.operands[i], equation.ids[i]);
+  if (!equation.output) {
+    // NumPy's order: those of the ellipsis, then the letters that are there once.
+    equation.output = std::string(kDots);
+    for (char letter = 'A'; letter <= 'z'; ++letter)
+      if (std::ranges::count(all, letter) == 1) *equation.output += letter;
+  }
+  if (const std::size_t dots = equation.output->find(kDots); dots != std::string::npos)
+    equation.output->replace(dots, kDots.size(), ellipsis.first(ellipsis.sizes.size()));
+  return {};
+}
+
+Made einsum(Site& site) {
+  Equation equation = LATHE_TRY(equation_of(site));
+  LATHE_TRY_STATUS(spell_ellipses(site, equation));
+  std::vector<std::string> sizes;
+  std::string seen;
+  for (std::size_t i = 0; i < equation.ids.size(); ++i) {
+    const std::string& letters = equation.operands[i];
+    const Shape& shape = site.value(equation.ids[i]).shape;
+    if (letters.size() != shape.size() || letters.empty())
+      return site.wrong("its equation '{}' has '{}' for an input with {} dimensions",
+                        equation.text(), letters, shape.size());
+    for (std::size_t d = 0; d < letters.size(); ++d) {
+      const std::string size = fmt::format("{}={}", letters[d], shape[d]);
+      if (seen.find(letters[d]) == std::string::npos) sizes.push_back(size);
+      else if (std::ranges::find(sizes, size) == sizes.end())
+        return site.wrong("its equation '{}' gives '{}' two sizes", equation.text(), letters[d]);
+      seen += letters[d];
+    }
+  }
+  const bool each_twice =
+      std::ranges::all_of(seen, [&](char letter) { return std::ranges::count(seen, letter) > 1; });
+  const bool scalar = equation.output ? equation.output->empty() : each_twice;
+  // Nothing is left where each letter is there twice.
+  if (scalar) equation.output.reset();
+  if (scalar && !each_twice) return site.unsupported("its equation has no letter left");
+  return site.call("einsum",
+                   {{"subscripts", equation.text()},
+                    {"sizes", fmt::format("{}", fmt::join(sizes, ","))},
+                    {"dtype", std::string(name_of(site.dtype(0)))}},
+                   equation.ids, scalar ? std::optional<Shape>(Shape{}) : std::nullopt);
+}
+
+}  // namespace
+
+Made product_of_matrices(Site& site) {
   LATHE_TRY_STATUS(check_product_types(site));
   Shape a = site.shape(0), b = site.shape(1);
   if (a.empty() || b.empty()) return site.wrong("an input has no dimensions");
@@ -146,54 +287,8 @@ Made matmul(Site& site) {
   return broadcast_matmul(site, a, b, shape, result);
 }
 
-Made einsum(Site& site) {
-  std::string subscripts = LATHE_TRY(site.text("equation", ""));
-  std::erase(subscripts, ' ');
-  if (subscripts.find('.') != std::string::npos)
-    return site.unsupported("its equation '{}' has an ellipsis", subscripts);
-  std::vector<int> ids;
-  std::vector<std::string> sizes;
-  std::string seen;
-  std::size_t at = 0;
-  for (std::size_t i = 0; i < site.inputs(); ++i) {
-    if (!site.has(i)) return site.wrong("its input {} is left out", i);
-    if (site.dtype(i) != site.dtype(0)) return site.wrong("its inputs have several types");
-    const std::size_t end = std::min(subscripts.find_first_of(",-", at), subscripts.size());
-    const std::string letters = subscripts.substr(at, end - at);
-    if (letters.size() != site.shape(i).size() || letters.empty())
-      return site.wrong("its equation '{}' has '{}' for an input with {} dimensions", subscripts,
-                        letters, site.shape(i).size());
-    for (std::size_t d = 0; d < letters.size(); ++d) {
-      const std::string size = fmt::format("{}={}", letters[d], site.shape(i)[d]);
-      if (seen.find(letters[d]) == std::string::npos) sizes.push_back(size);
-      else if (std::ranges::find(sizes, size) == sizes.end())
-        return site.wrong("its equation '{}' gives '{}' two sizes", subscripts, letters[d]);
-      seen += letters[d];
-    }
-    ids.push_back(site.input(i));
-    at = std::min(end + 1, subscripts.size());
-  }
-  const std::size_t arrow = subscripts.find("->");
-  if (arrow != std::string::npos && arrow + 2 == subscripts.size())
-    subscripts.erase(arrow);  // nothing is left where each letter is there twice
-  const bool scalar = (arrow != std::string::npos && subscripts.size() == arrow) ||
-                      (arrow == std::string::npos && std::ranges::all_of(seen, [&](char letter) {
-                         return std::ranges::count(seen, letter) > 1;
-                       }));
-  if (scalar &&
-      std::ranges::any_of(seen, [&](char letter) { return std::ranges::count(seen, letter) < 2; }))
-    return site.unsupported("its equation has no letter left");
-  return site.call("einsum",
-                   {{"subscripts", subscripts},
-                    {"sizes", fmt::format("{}", fmt::join(sizes, ","))},
-                    {"dtype", std::string(name_of(site.dtype(0)))}},
-                   ids, scalar ? std::optional<Shape>(Shape{}) : std::nullopt);
-}
-
-}  // namespace
-
 std::vector<Row> product_rows() {
-  return {{"Gemm", 7, 2, gemm}, {"MatMul", 1, 2, matmul}, {"Einsum", 12, 1, einsum}};
+  return {{"Gemm", 7, 2, gemm}, {"MatMul", 1, 2, product_of_matrices}, {"Einsum", 12, 1, einsum}};
 }
 
 }  // namespace lathe::graph

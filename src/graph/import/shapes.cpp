@@ -195,15 +195,40 @@ Made eye_like(Site& site) {
   return std::vector<int>{site.constant(*dtype, site.shape(0), values)};
 }
 
+// Of what is known: how many there are depends on the data.
+Made places_of_others(Site& site) {
+  const auto numbers = LATHE_TRY(site.known(0, "numbers"));
+  const Shape shape = at_least_1d(site.shape(0));
+  std::vector<std::int64_t> places;
+  for (std::size_t e = 0; e < numbers.size(); ++e)
+    if (numbers[e] != 0) places.push_back(static_cast<std::int64_t>(e));
+  std::vector<double> coordinates;
+  std::int64_t step = elements_of(shape);
+  for (const std::int64_t size : shape) {
+    step /= std::max<std::int64_t>(size, 1);
+    for (const std::int64_t place : places)
+      coordinates.push_back(static_cast<double>(place / step % size));
+  }
+  return std::vector<int>{
+      site.constant(Dtype::kI64, {std::ssize(shape), std::ssize(places)}, coordinates)};
+}
+
 }  // namespace
 
 std::vector<Row> shape_rows() {
-  return {{"Identity", 1, 1, identity},   {"Dropout", 7, 1, dropout},
-          {"Constant", 1, 0, constant},   {"Reshape", 5, 2, reshape},
-          {"Flatten", 1, 1, flatten},     {"Squeeze", 1, 1, squeeze},
-          {"Unsqueeze", 1, 1, unsqueeze}, {"Shape", 1, 1, shape_of},
-          {"Size", 1, 1, size_of_input},  {"ConstantOfShape", 9, 1, constant_of_shape},
-          {"Range", 11, 3, range},        {"EyeLike", 9, 1, eye_like}};
+  return {{"Identity", 1, 1, identity},
+          {"Dropout", 7, 1, dropout},
+          {"Constant", 1, 0, constant},
+          {"Reshape", 5, 2, reshape},
+          {"Flatten", 1, 1, flatten},
+          {"Squeeze", 1, 1, squeeze},
+          {"Unsqueeze", 1, 1, unsqueeze},
+          {"Shape", 1, 1, shape_of},
+          {"Size", 1, 1, size_of_input},
+          {"ConstantOfShape", 9, 1, constant_of_shape},
+          {"Range", 11, 3, range},
+          {"EyeLike", 9, 1, eye_like},
+          {"NonZero", 9, 1, places_of_others}};
 }
 
 }  // namespace lathe::graph

@@ -198,4 +198,10 @@ Made Site::call(std::string_view op, ops::Arguments arguments, const std::vector
   return compute(std::move(built->front().workload), inputs, std::move(shape));
 }
 
+Made Site::body(std::string_view attribute, const std::vector<int>& inputs) {
+  const auto* found = this->attribute(attribute);
+  if (!found || !found->graph) return wrong("its attribute '{}' is no graph", attribute);
+  return make_body_(*found->graph, inputs);
+}
+
 }  // namespace lathe::graph

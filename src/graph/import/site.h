@@ -14,11 +14,23 @@
 namespace lathe::graph {
 
 using Made = Result<std::vector<int>>;  // the values of the node's outputs, in order
+// Makes the nodes of a graph that is an attribute, for these inputs, and returns its outputs.
+using MakeBody = std::function<Made(const onnx::Model& body, const std::vector<int>& inputs)>;
 
 class Site {
  public:
-  Site(Graph& graph, const onnx::Node& node, std::int64_t version, std::vector<int> inputs)
-      : graph_(graph), node_(node), version_(version), inputs_(std::move(inputs)) {}
+  Site(Graph& graph, const onnx::Node& node, std::int64_t version, std::vector<int> inputs,
+       const MakeBody& make_body)
+      : graph_(graph),
+        node_(node),
+        version_(version),
+        inputs_(std::move(inputs)),
+        make_body_(make_body) {}
+
+  // The same node with other inputs.
+  Site with(std::vector<int> inputs) const {
+    return Site(graph_, node_, version_, std::move(inputs), make_body_);
+  }
 
   std::int64_t version() const { return version_; }
   const std::string& op() const { return node_.op; }
@@ -64,6 +76,8 @@ class Site {
   // An operator of compiler/ops.
   Made call(std::string_view op, ops::Arguments arguments, const std::vector<int>& inputs,
             std::optional<Shape> shape = {});
+  // The graph that an attribute is.
+  Made body(std::string_view attribute, const std::vector<int>& inputs);
   int view(int value, Shape shape);
   // The elements that follow each other from number `begin` on.
   Result<int> part(int value, std::int64_t begin, Shape shape);
@@ -91,6 +105,7 @@ class Site {
   const onnx::Node& node_;
   std::int64_t version_;
   std::vector<int> inputs_;
+  const MakeBody& make_body_;
 };
 
 // A row of the table: what the operator is called, from which version of ONNX's operators on it

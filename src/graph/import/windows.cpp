@@ -118,13 +118,6 @@ Status check_bias(const Site& site, std::int64_t channels) {
   return {};
 }
 
-Made conv(Site& site) {
-  const Window window = LATHE_TRY(window_of_weight(site));
-  LATHE_TRY_STATUS(check_bias(site, site.shape(1)[0]));
-  return site.call(fmt::format("conv{}d", window.rank), LATHE_TRY(convolution(site, window)),
-                   given_inputs(site));
-}
-
 // With output_shape, or where the output is to be as large as the stride makes it, pads follow; or
 // elements more at the end, where it is larger than the input makes it.
 Status set_transposed_pads(const Site& site, std::vector<std::int64_t>& more, Window& window) {
@@ -169,12 +162,42 @@ Result<ops::Arguments> pooling(const Site& site, const Window& window) {
   return arguments;
 }
 
+// Of each window the place of its first largest element, among all of the input.
+Made places_of_largest(Site& site, const Window& window, int largest) {
+  const Shape &in = site.shape(0), out = site.value(largest).shape;
+  const bool last_first = LATHE_TRY(site.integer("storage_order", 0)) != 0;
+  std::vector<std::string> own, read{"i0", "i1"}, taps, inside;
+  std::string place = fmt::format("(i0*{} + i1)", in[1]);
+  for (std::size_t d = 0; d < in.size(); ++d) own.push_back(fmt::format("i{}", d));
+  for (std::size_t a = 0; a < window.rank; ++a) {
+    taps.push_back(fmt::format("k{}:{}", a, window.kernel[a]));
+    read.push_back(fmt::format("({}*i{} + {}*k{} - {})", window.stride[a], a + 2,
+                               window.dilation[a], a, window.before[a]));
+    inside.push_back(fmt::format("{0} >= 0 && {0} < {1}", read.back(), in[a + 2]));
+  }
+  for (std::size_t n = 0; n < window.rank; ++n) {
+    const std::size_t d = last_first ? in.size() - 1 - n : n + 2;
+    place = fmt::format("({} * {} + {})", place, in[d], read[d]);
+  }
+  const std::string nothing = is_float(site.dtype(0)) ? "-inf" : "0";
+  return site.write(
+      fmt::format("{}\n{}\noutput {}\n"
+                  "I[{}] = min({}) select({} && X[{} else {}] == M[{}], {}, {})\n",
+                  declared("X", site.dtype(0), in), declared("M", site.dtype(0), out),
+                  declared("I", Dtype::kI64, out), iterators(out), fmt::join(taps, ","),
+                  fmt::join(inside, " && "), fmt::join(read, ","), nothing, fmt::join(own, ","),
+                  place, elements_of(in) - 1),
+      {site.input(0), largest}, out);
+}
+
 Made max_pool(Site& site) {
-  if (site.wants(1)) return site.unsupported("its second output, the indices, is used");
   const Window window = LATHE_TRY(window_of(site, {}));
   ops::Arguments arguments = LATHE_TRY(pooling(site, window));
   arguments["dilation"] = comma(window.dilation);
-  return site.call(fmt::format("max_pool{}d", window.rank), arguments, {site.input(0)});
+  auto ids =
+      LATHE_TRY(site.call(fmt::format("max_pool{}d", window.rank), arguments, {site.input(0)}));
+  if (site.wants(1)) ids.push_back(LATHE_TRY(places_of_largest(site, window, ids[0]))[0]);
+  return ids;
 }
 
 Made average_pool(Site& site) {
@@ -206,8 +229,15 @@ Made global_pool(Site& site, const char* op) {
 
 }  // namespace
 
+Made convolution_of(Site& site) {
+  const Window window = LATHE_TRY(window_of_weight(site));
+  LATHE_TRY_STATUS(check_bias(site, site.shape(1)[0]));
+  return site.call(fmt::format("conv{}d", window.rank), LATHE_TRY(convolution(site, window)),
+                   given_inputs(site));
+}
+
 std::vector<Row> window_rows() {
-  return {{"Conv", 1, 2, conv},
+  return {{"Conv", 1, 2, convolution_of},
           {"ConvTranspose", 1, 2, conv_transpose},
           {"MaxPool", 1, 1, max_pool},
           {"AveragePool", 7, 1, average_pool},

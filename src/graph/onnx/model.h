@@ -3,6 +3,7 @@
 #pragma once
 
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -34,6 +35,8 @@ struct ValueInfo {
   std::optional<std::vector<Dim>> shape;
 };
 
+struct Model;
+
 struct Attribute {
   enum class Kind {
     kNone,
@@ -55,6 +58,7 @@ struct Attribute {
   std::vector<std::int64_t> integers;
   std::vector<std::string> texts;
   std::optional<Tensor> tensor;
+  std::shared_ptr<const Model> graph;  // its operators have the versions of the whole model
 };
 
 struct Node {

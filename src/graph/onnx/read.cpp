@@ -25,6 +25,8 @@ Kind kind_of(const proto::AttributeProto& from) {
   }
 }
 
+Result<Model> graph_of(proto::GraphProto& from, Folder& folder);
+
 Result<Attribute> attribute_of(proto::AttributeProto& from, Folder& folder) {
   Attribute to;
   to.kind = kind_of(from);
@@ -35,6 +37,8 @@ Result<Attribute> attribute_of(proto::AttributeProto& from, Folder& folder) {
   to.integers.assign(from.ints().begin(), from.ints().end());
   to.texts.assign(from.strings().begin(), from.strings().end());
   if (to.kind == Kind::kTensor) to.tensor = LATHE_TRY(tensor_of(*from.mutable_t(), folder));
+  if (to.kind == Kind::kGraph)
+    to.graph = std::make_shared<const Model>(LATHE_TRY(graph_of(*from.mutable_g(), folder)));
   return to;
 }
 
@@ -75,17 +79,22 @@ std::map<std::string, std::int64_t> opsets_of(const proto::ModelProto& from) {
   return opsets;
 }
 
+Result<Model> graph_of(proto::GraphProto& from, Folder& folder) {
+  Model model{from.name(), {}};
+  for (auto& tensor : *from.mutable_initializer())
+    model.initializers.push_back(LATHE_TRY(tensor_of(tensor, folder)));
+  for (auto& node : *from.mutable_node()) model.nodes.push_back(LATHE_TRY(node_of(node, folder)));
+  for (const auto& info : from.input()) model.inputs.push_back(info_of(info));
+  for (const auto& info : from.output()) model.outputs.push_back(info_of(info));
+  return model;
+}
+
 Result<Model> model_of(proto::ModelProto& from, Folder& folder) {
   if (!from.has_graph() || from.opset_import_size() == 0)
     return fail(ErrorKind::kDataLoss,
                 "this is no ONNX model: it has no graph or says no version of its operators");
-  proto::GraphProto& graph = *from.mutable_graph();
-  Model model{graph.name(), opsets_of(from)};
-  for (auto& tensor : *graph.mutable_initializer())
-    model.initializers.push_back(LATHE_TRY(tensor_of(tensor, folder)));
-  for (auto& node : *graph.mutable_node()) model.nodes.push_back(LATHE_TRY(node_of(node, folder)));
-  for (const auto& info : graph.input()) model.inputs.push_back(info_of(info));
-  for (const auto& info : graph.output()) model.outputs.push_back(info_of(info));
+  Model model = LATHE_TRY(graph_of(*from.mutable_graph(), folder));
+  model.opsets = opsets_of(from);
   return model;
 }
 

@@ -53,6 +53,26 @@ TEST(Meanings, TheRemainderOfRealsIsLessThanTheDivisor) {
     EXPECT_NEAR(got[e], std::fmod(x[e], static_cast<double>(0.1F)), 1e-8) << x[e];
 }
 
+TEST(Meanings, TheRemainderOfDoublesIsExact) {
+  Doubles x = {0.7, -0.7, 0.3, 1e15, 12345.678, -1e9, 6e300, 5e-324, 0, 0.1};
+  const Doubles by = {0.1, 0.1, -0.1, 0.3, 1e-3, 7.7, 1e299, 3e-310, 2, 5};
+  const test::Message doubles = [&] {
+    test::Message out;
+    out.number(1, std::ssize(by)).number(2, 11).text(8, "by");
+    return out.text(9, {reinterpret_cast<const char*>(by.data()), by.size() * sizeof(double)});
+  }();
+  const test::ModelParts parts = {{node("Mod", {"x", "by"}, {"y"}, {attribute("fmod", 1)})},
+                                  {doubles},
+                                  {value_info("x", {std::to_string(by.size())}, 11)},
+                                  {value_info("y", {"1"}, 11)}};
+  const auto made = import(*onnx::parse_model(test::model(parts), ""));
+  ASSERT_TRUE(made) << made.error().text();
+  const Doubles got = (*test::run(made->graph, {{"x", x}}))[0];
+  ASSERT_EQ(got.size(), x.size());
+  for (std::size_t e = 0; e < x.size(); ++e)
+    EXPECT_EQ(got[e], std::fmod(x[e], by[e])) << x[e] << " by " << by[e];
+}
+
 TEST(Meanings, InverseFunctions) {
   Doubles x;
   for (int k = -40; k <= 40; ++k) x.push_back(static_cast<float>(k) / 40);

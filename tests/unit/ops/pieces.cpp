@@ -43,6 +43,51 @@ TEST(Pad, AnySidesAndNegativeOnes) {
   check_pad({2, 1, 3}, {1}, 0.5, "bf16");
 }
 
+// Where the element i comes from, of `size` elements that go on beyond their ends.
+std::int64_t source_of(std::int64_t i, std::int64_t size, const std::string& mode) {
+  if (mode == "edge") return std::min(std::max<std::int64_t>(i, 0), size - 1);
+  if (mode == "wrap") return ((i % size) + size) % size;
+  const std::int64_t apart = mode == "symmetric" ? 1 : 0;
+  if (i < 0) return -i - apart;
+  return i < size ? i : 2 * (size - 1) - i + apart;
+}
+
+void check_pad_of(const Index& input, const Index& pad, const char* dtype,
+                  const std::string& mode) {
+  SCOPED_TRACE(fmt::format("[{}] by [{}] {}", list(input), list(pad), mode));
+  const Evaluation r = run(
+      built("pad", {{"input", list(input)}, {"pad", list(pad)}, {"mode", mode}, {"dtype", dtype}}),
+      32);
+  Index shape;
+  const std::size_t rank = input.size();
+  for (std::size_t d = 0; d < rank; ++d) shape.push_back(pad[d] + input[d] + pad[rank + d]);
+  expect_output(r, shape, [&](const Index& y) {
+    Index x = y;
+    for (std::size_t d = 0; d < rank; ++d) {
+      const std::int64_t begin = std::max<std::int64_t>(-pad[d], 0),
+                         kept = input[d] - begin - std::max<std::int64_t>(-pad[rank + d], 0);
+      x[d] = begin + source_of(y[d] - std::max<std::int64_t>(pad[d], 0), kept, mode);
+    }
+    return at(r.inputs[0], x);
+  });
+}
+
+TEST(Pad, GoesOnAsItIsSaid) {
+  for (const char* mode : {"edge", "reflect", "symmetric", "wrap"}) {
+    check_pad_of({7}, {3, 2}, "f32", mode);
+    check_pad_of({5, 3}, {4, 0, 1, 2}, "i8", mode);
+    check_pad_of({5, 7}, {-2, 1, 1, -3}, "f64", mode);
+    check_pad_of({4, 5, 3}, {2, 0, 2, 0, 4, 0}, "bool", mode);
+    check_pad_of({3, 4, 2}, {2, 3, 1, 2, 3, 1}, "f16", mode);
+    check_pad_of({5, 1}, {4, 0, 0, 0}, "i64", mode);
+  }
+  for (const char* mode : {"edge", "wrap"}) {
+    check_pad_of({3, 2}, {10, 5, 8, 7}, "f32", mode);
+    check_pad_of({1, 1}, {3, 3, 0, 2}, "f32", mode);
+  }
+  check_pad_of({3, 2}, {3, 2, 3, 2}, "f32", "symmetric");
+}
+
 struct Cut {
   Index input;
   Arguments arguments;

@@ -197,7 +197,7 @@ TEST(Refusals, Lookups) {
       {"gather", with(x, {{"axis", "0,1"}}), "--axis: one dimension is needed, 2 are given"},
       {"gather", with(x, {{"indices", "0"}}), "--indices: 0 is outside"},
       {"gather", with(x, {{"outside", "raise"}}),
-       "--outside: 'raise' is no meaning of indices outside; known are promised, negative"},
+       "--outside: 'raise' is none of promised, negative, clip"},
       {"gather", with(x, {{"index-dtype", "f32"}}), "--index-dtype: 'f32' is no type of whole"},
       {"gather", with(x, {{"value", "1"}}), "--value: only --outside fill reads it"},
       {"gather", with(x, {{"outside", "fill"}, {"value", "0.5"}, {"dtype", "i8"}}), "--value: "},
@@ -209,9 +209,46 @@ TEST(Refusals, Lookups) {
        "--batch-dims: [3,4] and [3,2] have no 2 common"},
       {"gather_nd", with(e, {{"indices", "2,1"}, {"batch-dims", "1"}}),
        "differ in their first 1 dimensions"},
+      {"scatter_elements", with(e, {{"indices", "5"}}), "--indices: [5] is larger than the input"},
+      {"scatter_elements", with(e, {{"op", "sum"}}), "--op: 'sum' is none of update, add, mul"},
+      {"scatter_elements", with(e, {{"outside", "fill"}}), "--outside: 'fill' is none of promised"},
+      {"scatter_elements", with(e, {{"value", "1"}}), "--value: scatter_elements has no such"},
+      {"scatter_elements", with(e, {{"op", "add"}, {"dtype", "bool"}}), "no numeric element type"},
+      {"scatter_nd", with(e, {{"indices", "2,3"}}),
+       "--indices: the last dimension has 3 coordinates for each place, the input [3,4] has 2"},
       {"embedding", with(t, {{"table", "9"}}), "--table: 2 dimensions are needed"},
       {"embedding", with(t, {{"bag", "min"}}), "--bag: 'min' is nothing that rows come to"},
       {"embedding", with(t, {{"bag", "mean"}, {"dtype", "i8"}}), "--dtype: a mean needs"},
+  });
+}
+
+TEST(Refusals, Chosen) {
+  const Arguments x = {{"input", "3,4"}, {"k", "2"}};
+  EXPECT_EQ(refusal("top_k", x), "");
+  expect_refusals({
+      {"top_k", {{"input", "3,4"}}, "--k: top_k needs it"},
+      {"top_k", with(x, {{"k", "5"}}), "--k: 5 elements are asked for; dimension 1 of [3,4] has 4"},
+      {"top_k", with(x, {{"k", "4"}, {"axis", "0"}}), "dimension 0 of [3,4] has 3"},
+      {"top_k", with(x, {{"k", "0"}}), "--k: at least 1"},
+      {"top_k", with(x, {{"axis", "2"}}), "--axis: [3,4] has no dimension 2"},
+      {"top_k", with(x, {{"axis", "0,1"}}), "--axis: one dimension is needed, 2 are given"},
+      {"top_k", with(x, {{"dtype", "bool"}}), "no numeric element type"},
+  });
+}
+
+TEST(Refusals, GridSample) {
+  const Arguments x = {{"input", "1,2,5,5"}, {"grid", "1,3,4,2"}};
+  EXPECT_EQ(refusal("grid_sample", x), "");
+  expect_refusals({
+      {"grid_sample", with(x, {{"input", "2,5,5"}}), "--input: 4 or 5 dimensions are needed"},
+      {"grid_sample", with(x, {{"grid", "1,3,4,3"}}), "--grid: [n,h,w,2] is needed"},
+      {"grid_sample", with(x, {{"grid", "2,3,4,2"}}), "--grid: [n,h,w,2] is needed"},
+      {"grid_sample", with(x, {{"grid", "1,3,2"}}), "2 coordinates for each element; [1,3,2]"},
+      {"grid_sample", with(x, {{"input", "1,2,5,5,5"}, {"grid", "1,3,4,5,3"}, {"mode", "cubic"}}),
+       "--mode: cubic is for images of two axes"},
+      {"grid_sample", with(x, {{"mode", "bilinear"}}), "--mode: 'bilinear' is none of linear"},
+      {"grid_sample", with(x, {{"around", "edge"}}), "--around: 'edge' is none of zeros, border"},
+      {"grid_sample", with(x, {{"dtype", "u8"}}), "--dtype: 'u8' is no floating-point type"},
   });
 }
 
@@ -227,6 +264,14 @@ TEST(Refusals, Pieces) {
       {"pad", with(x, {{"pad", "1"}, {"value", "0.5"}, {"dtype", "i8"}}), "--value: "},
       {"pad", with(x, {{"pad", "1"}, {"value", "inf"}, {"dtype", "i8"}}), "'inf' is no number"},
       {"pad", with(x, {{"pad", "1"}, {"value", "300"}, {"dtype", "u8"}}), "--value: "},
+      {"pad", with(x, {{"pad", "1"}, {"mode", "mirror"}}),
+       "--mode: 'mirror' is none of constant, edge, reflect, symmetric, wrap"},
+      {"pad", with(x, {{"pad", "3,0"}, {"mode", "reflect"}}),
+       "--pad: dimension 0 has 3 elements, of which reflect puts at most 2 beyond an end, and 3"},
+      {"pad", with(x, {{"pad", "0,0,0,5"}, {"mode", "symmetric"}}), "symmetric puts at most 4"},
+      {"pad", with(x, {{"pad", "-2,0,5,0"}, {"mode", "reflect"}}), "dimension 0 has 1 elements"},
+      {"pad", with(x, {{"pad", "-3,0,5,0"}, {"mode", "edge"}}), "nothing is left of the 3"},
+      {"pad", with(x, {{"pad", "1"}, {"mode", "edge"}, {"value", "2"}}), "only --mode constant"},
       {"slice", with(x, {{"step", "0"}}), "--step: a step of 0 leads nowhere"},
       {"slice", with(x, {{"begin", "1,2,3"}}), "--begin: one value, or one for each of the 2"},
       {"slice", with(x, {{"begin", "3"}}), "--begin: the slice of dimension 0 of [3,4] is empty"},

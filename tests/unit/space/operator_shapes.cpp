@@ -41,6 +41,7 @@ class Shapes {
         {"adaptive_avg_pool2d", &Shapes::adaptive_pool},
         {"adaptive_max_pool2d", &Shapes::adaptive_pool},
         {"resize", &Shapes::resized},
+        {"grid_sample", &Shapes::sampled},
         {"softmax", &Shapes::rows},
         {"log_softmax", &Shapes::rows},
         {"logsumexp", &Shapes::log_sum_exp},
@@ -58,6 +59,7 @@ class Shapes {
         {"reduce", &Shapes::reduction},
         {"argmax", &Shapes::extreme_place},
         {"argmin", &Shapes::extreme_place},
+        {"top_k", &Shapes::best},
         {"pad", &Shapes::padding},
         {"slice", &Shapes::cut},
         {"concat", &Shapes::concatenation},
@@ -66,6 +68,8 @@ class Shapes {
         {"gather_elements", &Shapes::elements},
         {"gather_nd", &Shapes::coordinates},
         {"embedding", &Shapes::looked_up_rows},
+        {"scatter_elements", &Shapes::changed_elements},
+        {"scatter_nd", &Shapes::changed_places},
         {"cumsum", &Shapes::sum_scan},
         {"cumprod", &Shapes::sum_scan},
         {"cummax", &Shapes::scan},
@@ -339,11 +343,32 @@ class Shapes {
   }
   Arguments padding() {
     const Index input = shape();
+    const std::string mode = word({"constant", "constant", "edge", "reflect", "symmetric", "wrap"});
     Index pad;
-    for (std::size_t n = input.size() * (coin() ? 1 : 2); n > 0; --n)
-      pad.push_back(any({0, 0, 1, 2, 5}));
+    const bool both = coin();
+    for (std::size_t n = 0; n < input.size() * (both ? 2 : 1); ++n) {
+      const std::int64_t size = input[n % input.size()];
+      const std::int64_t most = mode == "reflect" ? size - 1 : mode == "symmetric" ? size : 5;
+      pad.push_back(std::min(most, any({0, 0, 1, 2, 5})));
+    }
     if (coin(0.3)) pad.front() = input.front() > 2 ? -1 : 0;
-    return {{"input", list(input)}, {"pad", list(pad)}, {"value", word({"0", "-inf", "0.5"})}};
+    // Less is left to be mirrored.
+    if (both && (mode == "reflect" || mode == "symmetric") && pad.front() < 0)
+      pad[input.size()] = 0;
+    Arguments out = {{"input", list(input)}, {"pad", list(pad)}, {"mode", mode}};
+    if (mode == "constant") out["value"] = word({"0", "-inf", "0.5"});
+    return out;
+  }
+  Arguments best() {
+    const Index input = shape();
+    const auto axis = static_cast<std::int64_t>(rng_.below(input.size()));
+    const std::int64_t size = input[static_cast<std::size_t>(axis)];
+    return {{"input", list(input)},
+            {"axis", list({axis})},
+            {"k", list({coin(0.2) ? std::min<std::int64_t>(size, 17)
+                                  : std::min(size, any({1, 2, 3, 5}))})},
+            {"smallest", flag()},
+            {"dtype", word({"f32", "f32", "i32", "f16", "i64"})}};
   }
   Arguments cut() {
     const Index input = shape();
@@ -424,6 +449,48 @@ class Shapes {
     return lookup({{"input", list(input)},
                    {"indices", list({batch ? input[0] : size(), size(), rng_.between(1, most)})},
                    {"batch-dims", batch ? "1" : "0"}});
+  }
+  Arguments changed(Arguments out) {
+    out["index-dtype"] = word({"i64", "i32", "i8", "u8"});
+    out["outside"] = word({"promised", "negative", "clip", "wrap", "drop"});
+    out["op"] = word({"update", "add", "mul", "max", "min"});
+    return out;
+  }
+  Arguments changed_elements() {
+    const Index input = shape();
+    Index indices = input;
+    const std::size_t axis = rng_.below(input.size());
+    for (std::int64_t& most : indices)
+      if (coin(0.2)) most = rng_.between(1, most);
+    indices[axis] = any({1, 2, 5, 13, 17});
+    return changed({{"input", list(input)},
+                    {"indices", list(indices)},
+                    {"axis", list({static_cast<std::int64_t>(axis)})}});
+  }
+  Arguments changed_places() {
+    const Index input = shape();
+    const std::int64_t coordinates = rng_.between(1, std::ssize(input));
+    Index indices = {any({1, 3, 7, 16})};
+    if (coin(0.3)) indices.push_back(any({1, 2, 3}));
+    indices.push_back(coordinates);
+    return changed({{"input", list(input)}, {"indices", list(indices)}});
+  }
+  Arguments sampled() {
+    Index input = {any({1, 2}), any({1, 3, 17})}, grid = {input[0]};
+    const std::int64_t rank = any({2, 2, 3});
+    for (std::int64_t a = 0; a < rank; ++a) {
+      input.push_back(any({1, 2, 5, 7}));
+      grid.push_back(any({1, 3, 5, 17}) / (rank - 1));
+      grid.back() = std::max<std::int64_t>(grid.back(), 1);
+    }
+    grid.push_back(rank);
+    Arguments out = {{"input", list(input)},
+                     {"grid", list(grid)},
+                     {"mode", word({"linear", "linear", "nearest"})},
+                     {"around", word({"zeros", "border", "reflection"})},
+                     {"align-corners", flag()}};
+    if (rank == 2 && coin(0.3)) out["mode"] = "cubic";
+    return out;
   }
   Arguments looked_up_rows() {
     return lookup({{"table", list({any({1, 2, 37, 300}), size()})},
