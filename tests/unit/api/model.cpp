@@ -4,8 +4,11 @@
 #include <gtest/gtest.h>
 
 #include "graph/import/import.h"
+#include "graph/ir/print.h"
+#include "graph/passes/passes.h"
 #include "support/graph_run.h"
 #include "support/onnx_writer.h"
+#include "support/random_graph.h"
 #include "unit/codegen/harness.h"
 
 namespace lathe::api {
@@ -71,6 +74,9 @@ void check(const graph::Graph& graph, const std::string& which = "default") {
       values.push_back(value);
     stored.push_back(interp::to_storage(border, values));
   }
+  for (const int id : graph.inputs)  // those that no node reads
+    inputs.try_emplace(graph.value(id).name,
+                       graph::place(static_cast<int>(graph.value(id).elements())));
   const auto want = test::run(graph, inputs);
   ASSERT_TRUE(want.has_value());
   const auto module = testing::compile(made->program, made->target);
@@ -130,6 +136,18 @@ TEST(Model, OutputsMayBeInputsConstantsAndEachOther) {
   EXPECT_EQ(made->left_out, (std::vector<std::string>{"unused"}));
   EXPECT_EQ(made->program.outputs[2].shape, (std::vector<std::int64_t>{12}));
   EXPECT_TRUE(flat::verify(made->program));
+}
+
+// Values that are parts of others: of what is joined, of inputs, of outputs.
+TEST(Model, RandomGraphsComputeTheSameAfterPasses) {
+  for (std::uint64_t seed = 0; seed < 12 && !HasFailure(); ++seed) {
+    Rng rng(seed);
+    graph::Graph graph = test::RandomGraph(rng).make();
+    const auto done = graph::run_passes(graph);
+    ASSERT_TRUE(done) << done.error().text();
+    if (!graph.nodes.empty()) check(graph, seed % 2 == 0 ? "default" : "naive");
+    if (HasFailure()) ADD_FAILURE() << "seed " << seed << "\n" << graph::print(graph);
+  }
 }
 
 }  // namespace
