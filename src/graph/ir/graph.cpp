@@ -45,16 +45,22 @@ std::vector<double> numbers_of(const Value& constant) {
 
 void drop_unused(Graph& graph) {
   std::vector<bool> used(graph.values.size(), false);
+  std::vector<std::vector<Range>> needed(graph.values.size());  // by value that is no view
   const auto use = [&](int id) {
+    const Range range = graph.range_of(id);
+    needed[place(range.storage)].push_back(range);
     for (used[place(id)] = true; graph.value(id).view_of; used[place(id)] = true)
       id = *graph.value(id).view_of;
   };
   for (const int id : graph.outputs) use(id);
   std::vector<Node> kept;
   for (auto node = graph.nodes.rbegin(); node != graph.nodes.rend(); ++node) {
-    if (std::ranges::none_of(node->outputs,
-                             [&](int id) { return used[place(graph.storage_of(id))]; }))
-      continue;
+    const auto is_needed = [&](int id) {
+      const Range made = graph.range_of(id);
+      return std::ranges::any_of(needed[place(made.storage)],
+                                 [&](const Range& range) { return overlap(range, made); });
+    };
+    if (std::ranges::none_of(node->outputs, is_needed)) continue;
     for (const int id : node->inputs) use(id);
     for (const int id : node->outputs) use(id);
     kept.push_back(std::move(*node));

@@ -24,8 +24,8 @@ class Concatenations {
     for (std::size_t n = graph_.nodes.size(); n-- > 0;) {
       const Node& node = graph_.nodes[n];
       const auto joined = joined_by(node);
-      if (joined.size() > 1 && see(node, joined)) continue;
-      if (joined.size() < 2 || !is_worth_it(node, joined)) reversed.push_back(node);
+      if (!joined.empty() && see(node, joined)) continue;
+      if (joined.empty() || !is_worth_it(node, joined)) reversed.push_back(node);
       else LATHE_TRY_STATUS(make_in_place(node, joined, reversed));
     }
     std::ranges::reverse(reversed);
@@ -36,10 +36,11 @@ class Concatenations {
 
  private:
   struct Joined {
-    int value;  // an input of the node, from element `from` on
-    std::int64_t from, to, count;
+    Range from;
+    std::int64_t to;  // its first element there
   };
 
+  // What the node joins; neighbours that lie side by side as one.
   std::vector<Joined> joined_by(const Node& node) const {
     if (node.outputs.size() != 1) return {};
     const auto pieces = pieces_of(node.expression);
@@ -48,33 +49,33 @@ class Concatenations {
     std::vector<Joined> out;
     for (const Piece& piece : *pieces) {
       const auto i = std::ranges::find(tensors, piece.tensor) - tensors.begin();
-      out.push_back({node.inputs[static_cast<std::size_t>(i)], piece.from, piece.to, piece.count});
+      const Range all = graph_.range_of(node.inputs[static_cast<std::size_t>(i)]);
+      const std::int64_t begin = all.begin + piece.from;
+      if (!out.empty() && out.back().from.storage == all.storage && out.back().from.end == begin)
+        out.back().from.end += piece.count;
+      else out.push_back({{all.storage, begin, begin + piece.count}, piece.to});
     }
     return out;
   }
 
-  // Makes the result a view where everything lies in order already.
+  // Makes the result a view where everything lies side by side already.
   bool see(const Node& node, const std::vector<Joined>& joined) {
     const int made = node.outputs[0];
-    const auto begin_of = [&](const Joined& each) {
-      return graph_.range_of(each.value).begin + each.from - each.to;
-    };
-    const int storage = graph_.storage_of(joined[0].value);
-    if (graph_.value(made).view_of || graph_.value(storage).constant) return false;
-    for (const Joined& each : joined)
-      if (graph_.storage_of(each.value) != storage || begin_of(each) != begin_of(joined[0]))
-        return false;
+    const Range& from = joined[0].from;
+    if (joined.size() != 1 || graph_.value(made).view_of || graph_.value(from.storage).constant)
+      return false;
     Value& value = graph_.values[place(made)];
-    value.view_of = storage;
-    value.begin = begin_of(joined[0]);
+    value.view_of = from.storage;
+    value.begin = from.begin;
     return true;
   }
 
-  // True if what is joined may be made there: it is all of a value that a node makes, or several.
+  // True if what is joined may be made there: it is all of a value that a node makes, or several,
+  // and has no other place, as by being joined before.
   bool is_free(const Joined& each, int result) const {
-    const Range range = graph_.range_of(each.value);
-    return graph_.is_whole(range) && each.from == 0 && each.count == range.end &&
-           is_made_[place(range.storage)] && range.storage != graph_.storage_of(result);
+    return graph_.is_whole(each.from) && is_made_[place(each.from.storage)] &&
+           !graph_.value(each.from.storage).view_of &&
+           each.from.storage != graph_.storage_of(result);
   }
 
   // Copies cost what the node would have: half of it must be made in place. Where nothing but an
@@ -83,8 +84,8 @@ class Concatenations {
     std::set<int> placed;  // each once
     std::int64_t count = 0;
     for (const Joined& each : joined)
-      if (is_free(each, node.outputs[0]) && placed.insert(graph_.storage_of(each.value)).second)
-        count += each.count;
+      if (is_free(each, node.outputs[0]) && placed.insert(each.from.storage).second)
+        count += each.from.end - each.from.begin;
     const std::int64_t all = graph_.value(node.outputs[0]).elements();
     if (count == all) return true;
     return 2 * count >= all && !joins_readers(node.outputs[0]);
@@ -107,7 +108,7 @@ class Concatenations {
         reversed.push_back(LATHE_TRY(copy_of(each, node)));
         continue;
       }
-      Value& storage = graph_.values[place(graph_.storage_of(each.value))];
+      Value& storage = graph_.values[place(each.from.storage)];
       storage.view_of = result;
       storage.begin = each.to;
     }
@@ -123,14 +124,15 @@ class Concatenations {
   }
 
   Result<Node> copy_of(const Joined& each, const Node& node) {
-    const Value from = graph_.value(each.value);
+    const std::string name = graph_.value(each.from.storage).name;
+    const std::int64_t count = each.from.end - each.from.begin;
     Node copy;
-    copy.expression = LATHE_TRY(
-        te::parse_workload(fmt::format("X: {}[{}]; Y[i] = X[i]", name_of(from.dtype), each.count)));
-    copy.inputs = {each.value};
-    if (each.count != from.elements())
-      copy.inputs = {add_view(from.name + "_part", each.value, each.from, each.count)};
-    copy.outputs = {add_view(from.name + "_joined", node.outputs[0], each.to, each.count)};
+    copy.expression = LATHE_TRY(te::parse_workload(fmt::format(
+        "X: {}[{}]; Y[i] = X[i]", name_of(graph_.value(each.from.storage).dtype), count)));
+    copy.inputs = {graph_.is_whole(each.from)
+                       ? each.from.storage
+                       : add_view(name + "_part", each.from.storage, each.from.begin, count)};
+    copy.outputs = {add_view(name + "_joined", node.outputs[0], each.to, count)};
     copy.name = node.name;
     copy.op = "Copy";
     return copy;

@@ -34,6 +34,7 @@ TEST(Passes, KeepWhatRandomGraphsCompute) {
     const Status sound = verify(before);
     ASSERT_TRUE(sound) << "seed " << seed << "\n" << sound.error().text() << print(before);
     Graph after = before;
+    SCOPED_TRACE(fmt::format("seed {}\n{}", seed, print(before)));
     const auto done = run_passes(after);
     ASSERT_TRUE(done) << "seed " << seed << "\n" << done.error().text() << "\n" << print(before);
     fused += before.nodes.size() - after.nodes.size();
@@ -144,6 +145,24 @@ TEST(Concat, WhatCannotBeMadeThereIsCopied) {
             z = product(w, c, w.constant({45, 2}, rng));
   EXPECT_EQ(ops_of(w.finish({y, z})),
             (std::vector<std::string>{"MatMul", "Concat", "Copy", "MatMul", "MatMul"}));
+}
+
+TEST(Concat, PartsSideBySideAreOne) {
+  Rng rng(11);
+  GraphWriter w;
+  const int a = product(w, w.input({1, 5}), w.constant({5, 6}, rng));
+  const int low = sliced(w, a, 1, 0, 1, 2), high = sliced(w, a, 1, 2, 1, 4);
+  const int b = product(w, high, w.constant({4, 3}, rng));
+  const int c = concatenated(w, {low, high, b}, 1), same = concatenated(w, {low, high}, 1);
+  EXPECT_EQ(printed(w.finish({product(w, c, w.constant({9, 2}, rng)), unary(w, same, "abs({})")})),
+            "v2: f32[1,6] is made in v7 from 0\n"
+            "v2: f32[1,6] = MatMul(v1: f32[1,5], v0: f32[5,6])  [60 FLOP]\n"
+            "v4: f32[1,4] = view v2 from 2\n"
+            "v6: f32[1,3] is made in v7 from 6\n"
+            "v6: f32[1,3] = MatMul(v4: f32[1,4], v5: f32[4,3])  [24 FLOP]\n"
+            "v10: f32[1,2] = MatMul(v7: f32[1,9], v9: f32[9,2])  [36 FLOP]\n"
+            "v8: f32[1,6] = view v2\n"
+            "v11: f32[1,6] = abs(v8: f32[1,6])  [6 FLOP]\n");
 }
 
 TEST(Concat, ElementWiseReadersReadWhatIsJoined) {
