@@ -94,7 +94,7 @@ class SumFinder {
       for (std::size_t d = 0; d < read->index.size(); ++d)
         if (read->index[d] != ir::Affine::iter(static_cast<int>(d))) return false;
       if (std::get<ir::Read>(other->value).index != std::vector{channel_}) return false;
-      found_.bias = *input;
+      found_.bias = input;
       return true;
     }
     return false;

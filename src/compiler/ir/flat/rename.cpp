@@ -32,7 +32,7 @@ class Renamer {
     return to_.shifts.empty() ? 0 : to_.shifts[static_cast<std::size_t>(old)];
   }
   Expr index(int old, const Expr& of) {
-    const Expr renamed_index = expr_(of);
+    Expr renamed_index = expr_(of);
     if (shift(old) == 0) return renamed_index;
     const auto by = static_cast<double>(shift(old));
     return binary(BinaryOp::kAdd, renamed_index, imm(by, renamed_index->type));
