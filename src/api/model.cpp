@@ -98,12 +98,20 @@ class ModelMaker {
     const graph::Value& value = graph_.value(id);
     sequence::Value made{plain_name(value.name, false)};
     if (value.constant) made.data = *value.constant;
+    if (const graph::Range range = graph_.range_of(id); !graph_.is_whole(range))
+      made.within = {range.storage, range.begin};
     sequence_.values.push_back(std::move(made));
   }
 
+  // As the sequence has it: itself where it is a piece of another, else what it is a view of.
+  int in_sequence(int id) const {
+    return sequence_.values[graph::place(id)].within ? id : graph_.storage_of(id);
+  }
+
   Status add_node(const graph::Node& node) {
-    sequence::Part part{plain_name(node.name, true), {}, {}, node.outputs};
-    for (const int input : node.inputs) part.inputs.push_back(graph_.storage_of(input));
+    sequence::Part part{plain_name(node.name, true), {}, {}, {}};
+    for (const int input : node.inputs) part.inputs.push_back(in_sequence(input));
+    for (const int output : node.outputs) part.outputs.push_back(in_sequence(output));
     return add_part(std::move(part), node.expression);
   }
 
@@ -115,15 +123,20 @@ class ModelMaker {
       return std::unexpected(std::move(program).error());
     }
     part.program = **program;
-    read_.insert(part.inputs.begin(), part.inputs.end());
-    made_.insert(part.outputs.begin(), part.outputs.end());
+    for (const int value : part.inputs) read_.insert(whole_of(value));
+    for (const int value : part.outputs) made_.insert(whole_of(value));
     sequence_.parts.push_back(std::move(part));
     return {};
   }
 
-  // What no node makes, or an output is already, is copied.
+  int whole_of(int value) const {
+    const auto& within = sequence_.values[graph::place(value)].within;
+    return within ? within->value : value;
+  }
+
+  // What no node makes, is a piece of another value, or is an output already, is copied.
   Status add_output(int output) {
-    int value = graph_.storage_of(output);
+    int value = in_sequence(output);
     const graph::Value& seen = graph_.value(output);
     if (!made_.contains(value) || std::ranges::count(sequence_.outputs, value) > 0) {
       const std::string text = fmt::format("X: {}[{}]; Y[i] = X[i]", name_of(seen.dtype),
@@ -195,10 +208,12 @@ Result<ModelProgram> model_program(const graph::Graph& graph, const ScheduleSour
   if (target.kind() != DeviceKind::kCpu)
     return fail_at("--target", ErrorKind::kUnsupported,
                    "models become libraries for processors alone yet, not for {}", target.text());
-  if (graph.nodes.empty())
+  // Of a model without nodes, what it takes of its inputs is copied.
+  if (graph.nodes.empty() && std::ranges::all_of(graph.outputs, [&](int id) {
+        return graph.value(graph.storage_of(id)).constant.has_value();
+      }))
     return fail(ErrorKind::kInvalidArgument,
-                "the model computes nothing: all of its outputs are known, or are inputs, in "
-                "another shape perhaps");
+                "the model computes nothing: all of its outputs are known");
   return ModelMaker(graph, source, target, checking, progress).run();
 }
 

@@ -23,7 +23,7 @@ namespace lathe::api {
 // up to `last_pass` (graph/passes/passes.h); "": all of them, "import": none.
 Result<graph::Graph> read_model(const std::string& path, const std::vector<std::string>& shapes,
                                 const std::string& last_pass = "");
-std::string known_passes();  // "import, fuse"
+std::string known_passes();  // "import, fold, views, ..."
 
 struct ModelProgram {
   flat::Program program;

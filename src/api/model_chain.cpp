@@ -54,19 +54,22 @@ void ModelChain::place_values() {
   std::vector<sequence::Lifetime> lifetimes;
   std::vector<int> values;
   std::vector<int> of_value(graph_.values.size(), -1);
+  const auto use = [&](int id, int n) {
+    if (const int l = of_value[place(graph_.storage_of(id))]; l >= 0) lifetimes[place(l)].last = n;
+  };
   for (int n = 0; n < static_cast<int>(graph_.nodes.size()); ++n) {
     for (const int id : graph_.nodes[place(n)].outputs) {
-      of_value[place(id)] = static_cast<int>(lifetimes.size());
-      values.push_back(id);
-      lifetimes.push_back({graph_.value(id).bytes(), n, n});
+      const int whole = graph_.storage_of(id);
+      if (of_value[place(whole)] < 0) {
+        of_value[place(whole)] = static_cast<int>(lifetimes.size());
+        values.push_back(whole);
+        lifetimes.push_back({graph_.value(whole).bytes(), n, n});
+      }
+      use(id, n);
     }
-    for (const int id : graph_.nodes[place(n)].inputs)
-      if (const int l = of_value[place(graph_.storage_of(id))]; l >= 0)
-        lifetimes[place(l)].last = n;
+    for (const int id : graph_.nodes[place(n)].inputs) use(id, n);
   }
-  for (const int id : graph_.outputs)
-    if (const int l = of_value[place(graph_.storage_of(id))]; l >= 0)
-      lifetimes[place(l)].last = static_cast<int>(graph_.nodes.size());
+  for (const int id : graph_.outputs) use(id, static_cast<int>(graph_.nodes.size()));
   const sequence::Arena arena = sequence::arena_for(lifetimes);
   areas_.push_back(chain_area(arena.bytes));
   for (std::size_t l = 0; l < values.size(); ++l)
@@ -84,7 +87,7 @@ void ModelChain::place_values() {
 std::vector<void*> ModelChain::pointers_of(const graph::Node& node) const {
   std::vector<void*> out;
   for (const auto* ids : {&node.inputs, &node.outputs})
-    for (const int id : *ids) out.push_back(storage_[place(graph_.storage_of(id))]);
+    for (const int id : *ids) out.push_back(elements(id));
   return out;
 }
 

@@ -33,9 +33,11 @@ class ModelChain {
 
   // Fills the model's inputs with random numbers between -1 and 1 that every type of numbers has.
   void fill_random(std::uint64_t seed);
-  // The elements of a value that is an input or a constant, or that the last node made.
+  // The elements of a value that is an input or a constant, or that nodes made.
   std::byte* elements(int value) const {
-    return static_cast<std::byte*>(storage_[graph::place(graph_.storage_of(value))]);
+    const graph::Range range = graph_.range_of(value);
+    return static_cast<std::byte*>(storage_[graph::place(range.storage)]) +
+           range.begin * size_of(graph_.value(value).dtype);
   }
   // Every task must have programs.
   void call();

@@ -70,6 +70,48 @@ inline std::string indices(std::size_t rank) {
   return text;
 }
 
+// "i0:2,i1:3": iterators over a shape.
+inline std::string sized(const Shape& shape) {
+  std::string text;
+  for (std::size_t d = 0; d < shape.size(); ++d)
+    text += fmt::format("{}i{}:{}", d == 0 ? "" : ",", d, shape[d]);
+  return text;
+}
+
+// Side by side along an axis.
+inline int concatenated(GraphWriter& w, const std::vector<int>& ids, std::size_t axis) {
+  Shape made = w.shape(ids[0]);
+  made[axis] = 0;
+  std::string inputs, body, closed;
+  for (std::size_t k = 0; k < ids.size(); ++k) {
+    const std::string name = fmt::format("i{}", axis);
+    std::string at = indices(made.size());
+    at.replace(at.find(name), name.size(), fmt::format("{} - {}", name, made[axis]));
+    made[axis] += w.shape(ids[k])[axis];
+    inputs += fmt::format("X{}: f32[{}]; ", k, list_of(w.shape(ids[k])));
+    const std::string read = fmt::format("X{}[{} else 0]", k, at);
+    if (k + 1 == ids.size()) {
+      body += read + closed;
+    } else {
+      body += fmt::format("select({} < {}, {}, ", name, made[axis], read);
+      closed += ")";
+    }
+  }
+  return w.node("Concat", fmt::format("{}Y[{}] = {}", inputs, sized(made), body), ids, made);
+}
+
+// `count` elements along an axis, from one on, `step` apart.
+inline int sliced(GraphWriter& w, int x, std::size_t axis, std::int64_t from, std::int64_t step,
+                  std::int64_t count) {
+  Shape made = w.shape(x);
+  const std::string shape = list_of(made), name = fmt::format("i{}", axis);
+  made[axis] = count;
+  std::string at = indices(made.size());
+  at.replace(at.find(name), name.size(), fmt::format("{}*{} + {}", step, name, from));
+  return w.node("Slice", fmt::format("X: f32[{}]; Y[{}] = X[{}]", shape, sized(made), at), {x},
+                made);
+}
+
 inline int unary(GraphWriter& w, int x, const std::string& body) {
   const std::string at = indices(w.shape(x).size());
   return w.node(body.substr(0, 3),

@@ -65,7 +65,7 @@ class Joiner {
     }
     for (std::size_t p = 0; p < sequence_.parts.size(); ++p) {
       const Part& part = sequence_.parts[p];
-      const bool prepares = is_constant(part, uses_);
+      const bool prepares = is_constant(sequence_, part, uses_);
       places_.ranges.push_back(constants_of(part.program, !prepares));
       places_.kept.push_back(reserve_constants(places_.ranges[p].kept));
       if (prepares) {
@@ -128,6 +128,12 @@ class Joiner {
                    uses_[v].constant ? flat::Scope::kConstant : flat::Scope::kGlobal,
                    places_.values[v]);
     }
+    shifts_.resize(sequence_.values.size(), 0);
+    for (std::size_t v = 0; v < sequence_.values.size(); ++v)
+      if (const auto& within = sequence_.values[v].within) {
+        buffers_[v] = buffers_[at(within->value)];
+        shifts_[v] = within->begin;
+      }
   }
 
   void add_buffer(int value, flat::Scope scope, std::int64_t slot) {
@@ -141,11 +147,16 @@ class Joiner {
                                        .literal = sequence_.values[at(value)].data});
   }
 
-  int buffer_of(int part, flat::Buffer buffer) {
+  // The value that it is at the border of the part; -1: none.
+  int value_of(int part, const flat::Buffer& buffer) const {
     const Part& from = sequence_.parts[at(part)];
     const auto slot = static_cast<std::size_t>(buffer.slot);
-    if (buffer.scope == flat::Scope::kInput) return buffers_[at(from.inputs[slot])];
-    if (buffer.scope == flat::Scope::kOutput) return buffers_[at(from.outputs[slot])];
+    if (buffer.scope == flat::Scope::kInput) return from.inputs[slot];
+    return buffer.scope == flat::Scope::kOutput ? from.outputs[slot] : -1;
+  }
+
+  int buffer_of(int part, flat::Buffer buffer) {
+    if (const int value = value_of(part, buffer); value >= 0) return buffers_[at(value)];
     if (buffer.scope == flat::Scope::kGlobal) buffer.slot += places_.scratch[at(part)];
     if (buffer.scope == flat::Scope::kConstant) buffer.slot = constant_slot(part, buffer.slot);
     joined_.program.buffers.push_back(std::move(buffer));
@@ -173,15 +184,18 @@ class Joiner {
     const flat::Program& own = part.program;
     flat::Program& whole = joined_.program;
     flat::Renaming renaming{appended(whole.vars, own.vars), appended(whole.regs, own.regs), {}};
-    for (const flat::Buffer& buffer : own.buffers)
+    for (const flat::Buffer& buffer : own.buffers) {
+      const int value = value_of(number, buffer);
+      renaming.shifts.push_back(value < 0 ? 0 : shifts_[at(value)]);
       renaming.buffers.push_back(buffer_of(number, buffer));
+    }
     std::vector<flat::Kernel> kernels = own.kernels;
     flat::rename(kernels, renaming);
     for (flat::Kernel& kernel : kernels)
       kernel.name = fresh(fmt::format("{}_{}", part.name, kernel.name));
     const std::vector<int> numbers = appended(whole.kernels, kernels);
     for (const int k : own.prepare) whole.prepare.push_back(numbers[at(k)]);
-    std::vector<int>& run = is_constant(part, uses_) ? whole.prepare : whole.run;
+    std::vector<int>& run = is_constant(sequence_, part, uses_) ? whole.prepare : whole.run;
     for (const int k : own.run) run.push_back(numbers[at(k)]);
     for (auto bytes :
          {&flat::Program::shared_bytes, &flat::Program::thread_bytes, &flat::Program::group_bytes})
@@ -191,7 +205,8 @@ class Joiner {
   const Sequence& sequence_;
   std::vector<Uses> uses_;
   Places places_;
-  std::vector<int> buffers_;  // by value
+  std::vector<int> buffers_;          // by value
+  std::vector<std::int64_t> shifts_;  // by value: where it begins in its buffer
   std::set<std::string> kernels_;
   Joined joined_;
 };

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -13,7 +14,13 @@
 
 namespace lathe::sequence {
 
-// A tensor that parts read: an input of the whole, what a part makes, or a constant.
+// Elements of another value that follow each other from number `begin` on.
+struct Within {
+  int value = -1;  // that does not lie within another itself
+  std::int64_t begin = 0;
+};
+
+// A tensor that parts read: an input of the whole, what parts make, or a constant.
 struct Value {
   std::string name;       // at the border of the whole
   bool constant = false;  // an input of the whole that is known when prepare runs
@@ -22,6 +29,10 @@ struct Value {
   // At the border of the whole: the elements in the same order, seen as this shape. Empty: as the
   // part has it that makes the value, or reads it first.
   std::vector<std::int64_t> shape = {};
+  // Where it is a piece of another, which is stored row-major as it is: no input or output of the
+  // whole. A part that reads it reads a piece; a part that makes it makes a piece, and pieces that
+  // do not overlap make the other value.
+  std::optional<Within> within = {};
 };
 
 struct Part {

@@ -353,7 +353,7 @@ class Importer {
     }
     Value same = values[at];
     same.name = name;
-    if (!same.constant) same.view_of = id;
+    if (!same.constant) same.view_of = id, same.begin = 0;
     return add(std::move(same));
   }
 

@@ -55,6 +55,15 @@ Status check_indices(const Site& site) {
   return {};
 }
 
+// What stands at a place that is known is a slice, which needs no look-up; none where it is not.
+std::optional<std::int64_t> known_place(const Site& site, std::size_t axis) {
+  if (site.at(0).constant || !site.at(1).constant || site.at(1).elements() != 1)
+    return std::nullopt;
+  const std::int64_t size = site.shape(0)[axis], given = interp::whole(numbers_of(site.at(1))[0]);
+  const std::int64_t place = given < 0 ? given + size : given;
+  return place >= 0 && place < size ? std::optional(place) : std::nullopt;
+}
+
 Made gather(Site& site) {
   LATHE_TRY_STATUS(check_indices(site));
   const Shape &data = site.shape(0), &at = site.shape(1);
@@ -62,6 +71,14 @@ Made gather(Site& site) {
   Shape shape(data.begin(), data.begin() + static_cast<std::ptrdiff_t>(axis));
   shape.insert(shape.end(), at.begin(), at.end());
   shape.insert(shape.end(), data.begin() + static_cast<std::ptrdiff_t>(axis) + 1, data.end());
+  if (const auto place = known_place(site, axis))
+    return site.call("slice",
+                     {{"input", fmt::format("{}", fmt::join(data, ","))},
+                      {"axes", std::to_string(axis)},
+                      {"begin", std::to_string(*place)},
+                      {"end", std::to_string(*place + 1)},
+                      {"dtype", std::string(name_of(site.dtype(0)))}},
+                     {site.input(0)}, shape);
   return looked_up(site, "gather", {{"axis", std::to_string(axis)}}, shape);
 }
 

@@ -23,9 +23,15 @@ std::string typed(Dtype dtype, const Shape& shape) {
   return fmt::format("{}[{}]", name_of(dtype), fmt::join(shape, ","));
 }
 
-int Graph::storage_of(int id) const {
-  while (value(id).view_of) id = *value(id).view_of;
-  return id;
+bool overlap(const Range& a, const Range& b) {
+  return a.storage == b.storage && a.begin < b.end && b.begin < a.end;
+}
+
+Range Graph::range_of(int id) const {
+  std::int64_t begin = 0;
+  const std::int64_t elements = value(id).elements();
+  for (; value(id).view_of; id = *value(id).view_of) begin += value(id).begin;
+  return {id, begin, begin + elements};
 }
 
 std::vector<double> numbers_of(const Value& constant) {
@@ -39,17 +45,22 @@ std::vector<double> numbers_of(const Value& constant) {
 
 void drop_unused(Graph& graph) {
   std::vector<bool> used(graph.values.size(), false);
+  std::vector<std::vector<Range>> needed(graph.values.size());  // by value that is no view
   const auto use = [&](int id) {
-    for (used[static_cast<std::size_t>(id)] = true; graph.value(id).view_of;
-         used[static_cast<std::size_t>(id)] = true)
+    const Range range = graph.range_of(id);
+    needed[place(range.storage)].push_back(range);
+    for (used[place(id)] = true; graph.value(id).view_of; used[place(id)] = true)
       id = *graph.value(id).view_of;
   };
   for (const int id : graph.outputs) use(id);
   std::vector<Node> kept;
   for (auto node = graph.nodes.rbegin(); node != graph.nodes.rend(); ++node) {
-    if (std::ranges::none_of(node->outputs,
-                             [&](int id) { return used[static_cast<std::size_t>(id)]; }))
-      continue;
+    const auto is_needed = [&](int id) {
+      const Range made = graph.range_of(id);
+      return std::ranges::any_of(needed[place(made.storage)],
+                                 [&](const Range& range) { return overlap(range, made); });
+    };
+    if (std::ranges::none_of(node->outputs, is_needed)) continue;
     for (const int id : node->inputs) use(id);
     for (const int id : node->outputs) use(id);
     kept.push_back(std::move(*node));
@@ -57,17 +68,18 @@ void drop_unused(Graph& graph) {
   for (const int id : graph.inputs) use(id);
   std::ranges::reverse(kept);
   graph.nodes = std::move(kept);
-  std::vector<int> place(graph.values.size(), -1);
+  std::vector<int> number(graph.values.size(), -1);
   std::vector<Value> values;
   for (std::size_t id = 0; id < graph.values.size(); ++id) {
     if (!used[id]) continue;
-    place[id] = static_cast<int>(values.size());
+    number[id] = static_cast<int>(values.size());
     values.push_back(std::move(graph.values[id]));
-    if (auto& of = values.back().view_of) of = place[static_cast<std::size_t>(*of)];
   }
   graph.values = std::move(values);
+  for (Value& value : graph.values)
+    if (value.view_of) value.view_of = number[place(*value.view_of)];
   const auto renumber = [&](std::vector<int>& ids) {
-    for (int& id : ids) id = place[static_cast<std::size_t>(id)];
+    for (int& id : ids) id = number[place(id)];
   };
   renumber(graph.inputs);
   renumber(graph.outputs);

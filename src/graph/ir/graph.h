@@ -1,6 +1,7 @@
 // A model as a graph: values, and nodes that are expressions over them. All shapes are known.
 #pragma once
 
+#include <compare>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -35,9 +36,12 @@ struct Value {
   Dtype dtype = Dtype::kF32;
   Shape shape;                   // [] is one element; only constants may have sizes of 0
   std::optional<Data> constant;  // known when the model is read
-  // The elements of an earlier value, in the same order, under this name and shape: nothing is
-  // moved or copied. Of Reshape, Flatten, Squeeze, Identity.
+  // Elements of another value, from number `begin` on, in the same order, under this name and
+  // shape: nothing is moved or copied. All of Reshape, Flatten, Squeeze, Identity; a part of what
+  // is split. A node may make a view: then it writes a part of the other value, as of what is
+  // joined, and several nodes make that, each element once.
   std::optional<int> view_of;
+  std::int64_t begin = 0;
 
   std::int64_t elements() const { return elements_of(shape); }
   std::int64_t bytes() const { return elements() * size_of(dtype); }
@@ -54,6 +58,14 @@ struct Node {
   std::string op;    // as the model has it: "Conv"
 };
 
+// Elements that follow each other of a value that is no view.
+struct Range {
+  int storage = 0;
+  std::int64_t begin = 0, end = 0;
+  auto operator<=>(const Range&) const = default;
+};
+bool overlap(const Range& a, const Range& b);
+
 struct Graph {
   std::string name;
   std::vector<Value> values;
@@ -62,14 +74,20 @@ struct Graph {
 
   const Value& value(int id) const { return values[place(id)]; }
   // The value whose memory it shares: itself unless it is a view.
-  int storage_of(int id) const;
+  int storage_of(int id) const { return range_of(id).storage; }
+  // Where it lies in that.
+  Range range_of(int id) const;
+  bool is_whole(const Range& range) const {
+    return range.begin == 0 && range.end == value(range.storage).elements();
+  }
 };
 
 // The elements of a constant as numbers (exact for all but i64 beyond 2^53).
 std::vector<double> numbers_of(const Value& constant);
 
-// Checks that each value is made once and before it is used, that names differ, and that types and
-// numbers of elements agree with those of the expressions. The error's place is the node.
+// Checks that each element of a value is made once and before it is used, that names differ, and
+// that types and numbers of elements agree with those of the expressions. The error's place is the
+// node.
 Status verify(const Graph& graph);
 
 // Leaves out what no output of the graph needs. Inputs stay.

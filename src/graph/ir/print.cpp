@@ -16,6 +16,13 @@ std::string shown(const Graph& graph, int id) {
   return fmt::format("{}: {}", value.name, typed(value.dtype, value.shape));
 }
 
+// "cat", or "cat from 128" where it is a part of that.
+std::string seen_of(const Graph& graph, const Value& view) {
+  const Value& of = graph.value(*view.view_of);
+  if (view.elements() == of.elements()) return of.name;
+  return fmt::format("{} from {}", of.name, view.begin);
+}
+
 std::string list_of(const Graph& graph, const std::vector<int>& ids) {
   std::vector<std::string> texts;
   for (const int id : ids) texts.push_back(shown(graph, id));
@@ -54,7 +61,7 @@ Totals totals_of(const Graph& graph) {
   }
   std::set<const std::byte*> counted;
   for (const Value& value : graph.values) {
-    if (!value.constant || value.view_of || !is_float(value.dtype)) continue;
+    if (!value.constant || !is_float(value.dtype)) continue;
     if (!counted.insert(value.constant->bytes.data()).second) continue;
     totals.parameters += value.elements();
     totals.parameter_bytes += value.bytes();
@@ -79,18 +86,17 @@ std::string summary(const Graph& graph) {
 std::string print(const Graph& graph) {
   std::string text;
   std::set<int> shown_views;
-  const auto views = [&](int id) {
+  const auto views = [&](int id, const char* is) {
     for (; graph.value(id).view_of && shown_views.insert(id).second; id = *graph.value(id).view_of)
-      if (!graph.value(id).constant)
-        text += fmt::format("{} = view {}\n", shown(graph, id),
-                            graph.value(*graph.value(id).view_of).name);
+      text += fmt::format("{} {} {}\n", shown(graph, id), is, seen_of(graph, graph.value(id)));
   };
   for (const Node& node : graph.nodes) {
-    for (const int id : node.inputs) views(id);
+    for (const int id : node.inputs) views(id, "= view");
+    for (const int id : node.outputs) views(id, "is made in");
     text += fmt::format("{} = {}({})  [{}]\n", list_of(graph, node.outputs), node.op,
                         list_of(graph, node.inputs), amount(te::flops(node.expression), "FLOP"));
   }
-  for (const int id : graph.outputs) views(id);
+  for (const int id : graph.outputs) views(id, "= view");
   return text;
 }
 

@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <set>
 
 #include "graph/ir/graph.h"
@@ -9,7 +10,7 @@ std::string place_of(const Node& node) { return fmt::format("node '{}' ({})", no
 
 class Verifier {
  public:
-  explicit Verifier(const Graph& graph) : graph_(graph), made_(graph.values.size(), false) {}
+  explicit Verifier(const Graph& graph) : graph_(graph), made_(graph.values.size()) {}
 
   Status run() {
     LATHE_TRY_STATUS(check_values());
@@ -31,16 +32,9 @@ class Verifier {
       if (!names.insert(value.name).second)
         return fail_at("the graph", ErrorKind::kInvalidArgument, "two values are named '{}'",
                        value.name);
-      if (value.view_of && (*value.view_of < 0 || static_cast<std::size_t>(*value.view_of) >= id))
-        return fail_at("the graph", ErrorKind::kInvalidArgument,
-                       "'{}' is a view of a value that does not stand before it", value.name);
-      if (value.view_of && (graph_.value(*value.view_of).elements() != value.elements() ||
-                            graph_.value(*value.view_of).dtype != value.dtype))
-        return fail_at("the graph", ErrorKind::kInvalidArgument,
-                       "'{}' is a view of '{}', whose type or number of elements is another",
-                       value.name, graph_.value(*value.view_of).name);
+      if (value.view_of) LATHE_TRY_STATUS(check_view(static_cast<int>(id)));
       if (!value.constant) continue;
-      made_[id] = true;
+      LATHE_TRY_STATUS(make(static_cast<int>(id), "the constants"));
       if (static_cast<std::int64_t>(value.constant->bytes.size()) != value.bytes())
         return fail_at("the graph", ErrorKind::kInvalidArgument,
                        "the constant '{}' has {} bytes, and its type {} takes {}", value.name,
@@ -50,18 +44,43 @@ class Verifier {
     return {};
   }
 
+  Status check_view(int id) const {
+    const Value& value = graph_.value(id);
+    int of = id;
+    for (std::size_t steps = 0; graph_.value(of).view_of; ++steps) {
+      of = *graph_.value(of).view_of;
+      if (!inside(of) || steps == graph_.values.size())
+        return fail_at("the graph", ErrorKind::kInvalidArgument,
+                       "'{}' is a view of itself, or of no value", value.name);
+    }
+    const Value& other = graph_.value(*value.view_of);
+    if (other.dtype != value.dtype || value.constant || value.begin < 0 ||
+        value.elements() > other.elements() - value.begin)
+      return fail_at("the graph", ErrorKind::kInvalidArgument,
+                     "'{}' is {} from element {} of '{}', which is {}", value.name,
+                     typed(value.dtype, value.shape), value.begin, other.name,
+                     typed(other.dtype, other.shape));
+    return {};
+  }
+
   Status make(int id, const std::string& place) {
     if (!inside(id)) return fail_at(place, ErrorKind::kInvalidArgument, "there is no value {}", id);
-    if (graph_.value(id).view_of || made_[static_cast<std::size_t>(id)])
+    const Range range = graph_.range_of(id);
+    auto& made = made_[graph::place(range.storage)];
+    if (std::ranges::any_of(made, [&](const Range& other) { return overlap(range, other); }))
       return fail_at(place, ErrorKind::kInvalidArgument, "the value '{}' is made twice",
                      graph_.value(id).name);
-    made_[static_cast<std::size_t>(id)] = true;
+    made.insert(std::ranges::upper_bound(made, range), range);
     return {};
   }
 
   Status use(int id, const std::string& place) const {
     if (!inside(id)) return fail_at(place, ErrorKind::kInvalidArgument, "there is no value {}", id);
-    if (!made_[static_cast<std::size_t>(graph_.storage_of(id))])
+    const Range range = graph_.range_of(id);
+    std::int64_t known = range.begin;
+    for (const Range& made : made_[graph::place(range.storage)])
+      if (made.begin <= known) known = std::max(known, made.end);
+    if (known < range.end || made_[graph::place(range.storage)].empty())
       return fail_at(place, ErrorKind::kInvalidArgument,
                      "the value '{}' is used before something makes it", graph_.value(id).name);
     return {};
@@ -93,7 +112,7 @@ class Verifier {
   }
 
   const Graph& graph_;
-  std::vector<bool> made_;
+  std::vector<std::vector<Range>> made_;  // by value that is no view, in order
 };
 
 }  // namespace

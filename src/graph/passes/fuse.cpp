@@ -17,7 +17,7 @@ class Fuser {
     for (const int n : members_) {
       whole_.parts.push_back(graph_.nodes[place(n)].expression);
       const int output = graph_.nodes[place(n)].outputs[0];
-      part_of_[output] = static_cast<int>(whole_.parts.size()) - 1;
+      part_of_[graph_.range_of(output)] = static_cast<int>(whole_.parts.size()) - 1;
     }
     for (int part = 0; part < static_cast<int>(members_.size()); ++part) add_inputs(part);
     const int last = static_cast<int>(members_.size()) - 1;
@@ -44,7 +44,7 @@ class Fuser {
     for (std::size_t i = 0; i < tensors.size(); ++i) {
       const int value = member(part).inputs[i];
       const te::PartTensor input{part, expression(part).tensors[place(tensors[i])].name};
-      const auto maker = part_of_.find(graph_.storage_of(value));
+      const auto maker = part_of_.find(graph_.range_of(value));
       if (maker != part_of_.end()) connect(maker->second, input, tensors[i]);
       else add_outer(value, input, tensors[i]);
     }
@@ -106,17 +106,21 @@ class Fuser {
   const Graph& graph_;
   const std::vector<int>& members_;
   te::Composition whole_;
-  std::map<int, int> part_of_;                         // by value that a member makes
+  std::map<Range, int> part_of_;                       // by what a member makes
   std::vector<std::pair<int, te::PartTensor>> outer_;  // values from outside, and who reads them
 };
 
 }  // namespace
 
+Result<Node> merged(const Graph& graph, const std::vector<int>& members) {
+  return Fuser(graph, members).run();
+}
+
 Status fuse(Graph& graph) {
   std::vector<Node> nodes;
   for (const std::vector<int>& group : groups_of(graph)) {
     if (group.size() == 1) nodes.push_back(graph.nodes[place(group[0])]);
-    else nodes.push_back(LATHE_TRY(Fuser(graph, group).run()));
+    else nodes.push_back(LATHE_TRY(merged(graph, group)));
   }
   graph.nodes = std::move(nodes);
   drop_unused(graph);

@@ -1,6 +1,7 @@
 #include "graph/passes/groups.h"
 
 #include <algorithm>
+#include <map>
 #include <set>
 
 #include "graph/passes/aligned.h"
@@ -11,16 +12,23 @@ namespace {
 class Grouper {
  public:
   explicit Grouper(const Graph& graph)
-      : graph_(graph),
-        maker_(graph.values.size(), -1),
-        users_(graph.values.size()),
-        is_output_(graph.values.size(), false),
-        begins_(graph.nodes.size(), false) {
-    for (int n = 0; n < count(); ++n) {
-      for (const int id : node(n).outputs) maker_[place(id)] = n;
-      for (const int id : node(n).inputs) users_[place(graph.storage_of(id))].push_back(n);
-    }
-    for (const int id : graph.outputs) is_output_[place(graph.storage_of(id))] = true;
+      : graph_(graph), users_(graph.nodes.size()), begins_(graph.nodes.size(), false) {
+    std::vector<std::vector<int>> makers(graph.values.size());  // by value that is no view
+    for (int n = 0; n < count(); ++n)
+      for (const int id : node(n).outputs) {
+        maker_[graph.range_of(id)] = n;
+        makers[place(graph.storage_of(id))].push_back(n);
+      }
+    const auto use = [&](int id, int user) {
+      const Range range = graph.range_of(id);
+      for (const int n : makers[place(range.storage)])
+        for (const int made : node(n).outputs)
+          if (const Range other = graph.range_of(made); overlap(range, other))
+            users_[place(n)].push_back(range == other ? user : -1);
+    };
+    for (int n = 0; n < count(); ++n)
+      for (const int id : node(n).inputs) use(id, n);
+    for (const int id : graph.outputs) use(id, -1);
   }
 
   std::vector<std::vector<int>> run() {
@@ -36,8 +44,11 @@ class Grouper {
  private:
   int count() const { return static_cast<int>(graph_.nodes.size()); }
   const Node& node(int n) const { return graph_.nodes[place(n)]; }
-  // The node that makes the value; -1: none does.
-  int maker_of(int value) const { return maker_[place(graph_.storage_of(value))]; }
+  // The node that makes the value; -1: none does, or that makes more or less.
+  int maker_of(int value) const {
+    const auto found = maker_.find(graph_.range_of(value));
+    return found == maker_.end() ? -1 : found->second;
+  }
 
   void group_all() {
     groups_.assign(graph_.nodes.size(), {});
@@ -79,12 +90,9 @@ class Grouper {
 
   bool escapes(int n, int group, std::size_t members) const {
     const auto& all = groups_[place(group)];
-    return std::ranges::any_of(node(n).outputs, [&](int value) {
-      return is_output_[place(value)] || std::ranges::any_of(users_[place(value)], [&](int user) {
-               return std::find(all.begin(), all.begin() + static_cast<std::ptrdiff_t>(members),
-                                user) == all.begin() + static_cast<std::ptrdiff_t>(members);
-             });
-    });
+    const auto end = all.begin() + static_cast<std::ptrdiff_t>(members);
+    return std::ranges::any_of(users_[place(n)],
+                               [&](int user) { return std::find(all.begin(), end, user) == end; });
   }
 
   // Ends each group where what its last node makes is all that is needed outside; true if something
@@ -108,9 +116,10 @@ class Grouper {
   }
 
   const Graph& graph_;
-  std::vector<int> maker_;                // by value
-  std::vector<std::vector<int>> users_;   // by value that is no view
-  std::vector<bool> is_output_;           // by value that is no view
+  std::map<Range, int> maker_;
+  // By node, the nodes that read what it makes; -1: an output of the graph, or a node that reads a
+  // part, or more.
+  std::vector<std::vector<int>> users_;
   std::vector<bool> begins_;              // by node: it joins no group
   std::vector<int> group_of_;             // by node: the first node of its group
   std::vector<std::vector<int>> groups_;  // by first node

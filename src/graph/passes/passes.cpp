@@ -4,12 +4,21 @@
 
 #include <fmt/ranges.h>
 
+#include "graph/passes/concat.h"
+#include "graph/passes/fold.h"
 #include "graph/passes/fuse.h"
+#include "graph/passes/movements.h"
+#include "graph/passes/views.h"
 
 namespace lathe::graph {
 
 const std::vector<Pass>& passes() {
   static const std::vector<Pass> list = {
+      {"fold", "What scales channels by constants scales the weights before.", fold},
+      {"views", "What is copied from elements that follow each other becomes a view of them.",
+       views},
+      {"movements", "Nodes that only move elements, one after the other, become one.", movements},
+      {"concat", "What is joined is made where it is joined.", concat},
       {"fuse", "What is computed element by element of a node's result joins the node.", fuse},
   };
   return list;

@@ -43,6 +43,17 @@ TEST(Meanings, ASliceGoesBackFromTheFirstElement) {
   EXPECT_EQ(slice(-100, 2, 1), (Doubles{1, 2}));
 }
 
+TEST(Meanings, WhatIsGatheredAtAKnownPlaceIsASlice) {
+  const auto gathered = [](std::int64_t at, std::int64_t axis, const Ints& dims) {
+    return result(node("Gather", {"x", "at"}, {"y"}, {attribute("axis", axis)}), {2, 3},
+                  {1, 2, 3, 4, 5, 6}, {tensor("at", dims, Ints{at})});
+  };
+  EXPECT_EQ(gathered(1, 0, {}), (Doubles{4, 5, 6}));
+  EXPECT_EQ(gathered(-2, 0, {1}), (Doubles{1, 2, 3}));
+  EXPECT_EQ(gathered(-1, 1, {}), (Doubles{3, 6}));
+  EXPECT_EQ(gathered(0, -1, {1, 1}), (Doubles{1, 4}));
+}
+
 // In f32 0.7 / 0.1 is 7, and 0.7 is less than seven times 0.1.
 TEST(Meanings, TheRemainderOfRealsIsLessThanTheDivisor) {
   const Doubles x = {0.7F, -0.7F, 0.3F, 0.9F, 5.0F, 1e8F};

@@ -6,83 +6,20 @@
 #include "graph/ir/print.h"
 #include "graph/passes/passes.h"
 #include "support/graph_run.h"
-#include "support/graph_writer.h"
+#include "support/random_graph.h"
 
 namespace lathe::graph {
 namespace {
 
 using test::binary;
+using test::concatenated;
 using test::GraphWriter;
 using test::product;
+using test::RandomGraph;
 using test::scaled;
+using test::sliced;
 using test::turned;
 using test::unary;
-
-class RandomGraph {
- public:
-  explicit RandomGraph(Rng& rng) : rng_(rng) {}
-
-  Graph make() {
-    for (int i = 0; i < 2; ++i) known_.push_back(w_.input({size(), size()}));
-    for (int n = static_cast<int>(rng_.between(2, 14)); n > 0; --n) known_.push_back(next());
-    std::vector<int> outputs = {known_.back()};
-    for (const int id : known_)
-      if (rng_.chance(0.1) && id != outputs[0]) outputs.push_back(id);
-    return w_.finish(outputs);
-  }
-
- private:
-  std::int64_t size() { return rng_.between(1, 5); }
-  int some() {
-    return known_[known_.size() - 1 - rng_.below(std::min<std::size_t>(4, known_.size()))];
-  }
-
-  int next() {
-    const int x = some();
-    const auto& shape = w_.shape(x);
-    switch (rng_.below(7)) {
-      case 0: return unary(w_, x, "max({}, 0)");
-      case 1: return unary(w_, x, "tanh({}) * 0.5");
-      case 2: return product(w_, flat(x), w_.constant({flat_shape(x)[1], size()}, rng_));
-      case 3: return turned(w_, flat(x));
-      case 4: return scaled(w_, x, w_.constant({shape.back()}, rng_));
-      case 5: return w_.value(seen(shape), x);
-      default: return add(x);
-    }
-  }
-  // Of two dimensions: a view where there are others.
-  Shape flat_shape(int x) const {
-    const Shape& shape = w_.shape(x);
-    return shape.size() == 2 ? shape : Shape{shape[0], elements_of(shape) / shape[0]};
-  }
-  int flat(int x) { return w_.shape(x).size() == 2 ? x : w_.value(flat_shape(x), x); }
-  Shape seen(const Shape& shape) {
-    const std::int64_t all = elements_of(shape);
-    if (rng_.chance(0.3)) return {all};
-    if (rng_.chance(0.5)) return {1, shape[0], all / shape[0]};
-    for (std::int64_t by = rng_.between(2, 4); by > 1; --by)
-      if (all % by == 0) return {by, all / by};
-    return {all, 1};
-  }
-  int add(int x) {
-    for (const int other : known_)
-      if (other != x && w_.shape(other) == w_.shape(x) && rng_.chance(0.6))
-        return binary(w_, x, other);
-    return binary(w_, x, unary(w_, x, "abs({}) + 1"));
-  }
-
-  Rng& rng_;
-  test::GraphWriter w_;
-  std::vector<int> known_;
-};
-
-std::map<std::string, std::vector<double>> random_values(const Graph& graph, Rng& rng) {
-  std::map<std::string, std::vector<double>> out;
-  for (const int id : graph.inputs)
-    for (std::int64_t e = 0; e < graph.value(id).elements(); ++e)
-      out[graph.value(id).name].push_back(static_cast<double>(rng.between(-16, 16)) * 0.125);
-  return out;
-}
 
 std::uint64_t rounds() {
   const char* asked = std::getenv("LATHE_RANDOM_ROUNDS");
@@ -97,10 +34,11 @@ TEST(Passes, KeepWhatRandomGraphsCompute) {
     const Status sound = verify(before);
     ASSERT_TRUE(sound) << "seed " << seed << "\n" << sound.error().text() << print(before);
     Graph after = before;
+    SCOPED_TRACE(fmt::format("seed {}\n{}", seed, print(before)));
     const auto done = run_passes(after);
     ASSERT_TRUE(done) << "seed " << seed << "\n" << done.error().text() << "\n" << print(before);
     fused += before.nodes.size() - after.nodes.size();
-    const auto inputs = random_values(before, rng);
+    const auto inputs = test::random_values(before, rng);
     const auto want = test::run(before, inputs), got = test::run(after, inputs);
     ASSERT_TRUE(want && got);
     ASSERT_EQ(want->size(), got->size());
@@ -158,12 +96,148 @@ TEST(Fuse, OtherShapesOfTheSameElementsJoin) {
             (std::vector<std::string>{"MatMul+max+tan"}));
 }
 
+// What is printed of a graph after all passes.
+std::string printed(Graph graph) {
+  const auto done = run_passes(graph);
+  EXPECT_TRUE(done) << (done ? "" : done.error().text());
+  return print(graph);
+}
+
+TEST(Concat, WhatIsJoinedIsMadeThere) {
+  Rng rng(5);
+  GraphWriter w;
+  const int x = w.input({1, 3, 5});
+  const int a = unary(w, x, "max({}, 0)"), b = unary(w, x, "tanh({})");
+  const int c = concatenated(w, {a, b}, 1);
+  EXPECT_EQ(printed(w.finish({product(w, w.value({6, 5}, c), w.constant({5, 2}, rng))})),
+            "v1: f32[1,3,5] is made in v3 from 0\n"
+            "v1: f32[1,3,5] = max(v0: f32[1,3,5])  [15 FLOP]\n"
+            "v2: f32[1,3,5] is made in v3 from 15\n"
+            "v2: f32[1,3,5] = tan(v0: f32[1,3,5])  [15 FLOP]\n"
+            "v5: f32[6,5] = view v3\n"
+            "v6: f32[6,2] = MatMul(v5: f32[6,5], v4: f32[5,2])  [120 FLOP]\n");
+}
+
+TEST(Concat, ShorterOnesLieInLongerOnes) {
+  Rng rng(6);
+  GraphWriter w;
+  const int x = w.input({1, 3, 5});
+  int all = unary(w, x, "max({}, 0)");
+  std::vector<int> parts = {all};
+  for (int n = 0; n < 3; ++n) {
+    const std::int64_t rows = w.shape(all)[1];
+    const int made = product(w, w.value({rows, 5}, all), w.constant({5, 5}, rng));
+    parts.push_back(w.value({1, rows, 5}, made));
+    all = concatenated(w, parts, 1);
+  }
+  EXPECT_EQ(ops_of(w.finish({all})),
+            (std::vector<std::string>{"max", "MatMul", "MatMul", "MatMul"}));
+}
+
+TEST(Concat, WhatCannotBeMadeThereIsCopied) {
+  Rng rng(7);
+  GraphWriter w;
+  const int x = w.input({1, 5});
+  const int a = product(w, x, w.constant({5, 20}, rng));
+  const int c = concatenated(w, {x, a, a}, 1);  // less than half of it could be made there
+  const int d = concatenated(w, {a, x}, 1);
+  const int y = product(w, d, w.constant({25, 3}, rng)),
+            z = product(w, c, w.constant({45, 2}, rng));
+  EXPECT_EQ(ops_of(w.finish({y, z})),
+            (std::vector<std::string>{"MatMul", "Concat", "Copy", "MatMul", "MatMul"}));
+}
+
+TEST(Concat, PartsSideBySideAreOne) {
+  Rng rng(11);
+  GraphWriter w;
+  const int a = product(w, w.input({1, 5}), w.constant({5, 6}, rng));
+  const int low = sliced(w, a, 1, 0, 1, 2), high = sliced(w, a, 1, 2, 1, 4);
+  const int b = product(w, high, w.constant({4, 3}, rng));
+  const int c = concatenated(w, {low, high, b}, 1), same = concatenated(w, {low, high}, 1);
+  EXPECT_EQ(printed(w.finish({product(w, c, w.constant({9, 2}, rng)), unary(w, same, "abs({})")})),
+            "v2: f32[1,6] is made in v7 from 0\n"
+            "v2: f32[1,6] = MatMul(v1: f32[1,5], v0: f32[5,6])  [60 FLOP]\n"
+            "v4: f32[1,4] = view v2 from 2\n"
+            "v6: f32[1,3] is made in v7 from 6\n"
+            "v6: f32[1,3] = MatMul(v4: f32[1,4], v5: f32[4,3])  [24 FLOP]\n"
+            "v10: f32[1,2] = MatMul(v7: f32[1,9], v9: f32[9,2])  [36 FLOP]\n"
+            "v8: f32[1,6] = view v2\n"
+            "v11: f32[1,6] = abs(v8: f32[1,6])  [6 FLOP]\n");
+}
+
+TEST(Concat, ElementWiseReadersReadWhatIsJoined) {
+  Rng rng(8);
+  GraphWriter w;
+  const int x = w.input({1, 5});
+  const int a = product(w, x, w.constant({5, 20}, rng));
+  const int y = unary(w, concatenated(w, {x, a}, 1), "tanh({})");
+  EXPECT_EQ(ops_of(w.finish({y})), (std::vector<std::string>{"MatMul", "Concat+tan"}));
+}
+
+TEST(Fold, ScalesAndShiftsOfChannelsJoinWeights) {
+  Rng rng(9);
+  GraphWriter w;
+  const int x = w.input({3, 5});
+  const int p = product(w, x, w.constant({5, 7}, rng));
+  const int s = scaled(w, p, w.constant({7}, rng));
+  const int y =
+      w.node("BatchNormalization",
+             "X: f32[3,7]; const V: f32[7]; const S: f32[7]; Y: f32[3,7]\n"
+             "F[c:7] = rsqrt(abs(V[c]) + 0.5) * S[c]; Y[i,c] = (X[i,c] - 2) * F[c] + S[c]",
+             {s, w.constant({7}, rng), w.constant({7}, rng)}, {3, 7});
+  Graph before = w.finish({unary(w, y, "max({}, 0)")}), after = before;
+  ASSERT_TRUE(run_passes(after, "fold"));
+  std::vector<std::string> ops;
+  for (const Node& node : after.nodes) ops.push_back(node.op);
+  EXPECT_EQ(ops, (std::vector<std::string>{"MatMul", "BatchNormalization", "max"}));
+  EXPECT_EQ(after.nodes[1].expression.stages.size(), 1U);  // a bias
+  const auto inputs = test::random_values(before, rng);
+  const auto want = test::run(before, inputs), got = test::run(after, inputs);
+  for (std::size_t e = 0; e < (*want)[0].size(); ++e)
+    EXPECT_NEAR((*got)[0][e], (*want)[0][e], 1e-5 * (1 + std::abs((*want)[0][e])));
+}
+
+TEST(Views, PartsOfWhatFollowsAreViews) {
+  Rng rng(8);
+  GraphWriter w;
+  const int x = w.input({1, 7, 5});
+  const int a = sliced(w, x, 1, 0, 1, 3), b = sliced(w, x, 1, 3, 1, 4);
+  const int strided = sliced(w, x, 1, 0, 2, 3);
+  const int y = binary(w, unary(w, a, "tanh({})"), strided);
+  EXPECT_EQ(printed(w.finish({y, unary(w, b, "max({}, 0)")})),
+            "v1: f32[1,3,5] = view v0 from 0\n"
+            "v5: f32[1,3,5] = tan+Slice+Add(v1: f32[1,3,5], v0: f32[1,7,5])  [30 FLOP]\n"
+            "v2: f32[1,4,5] = view v0 from 15\n"
+            "v6: f32[1,4,5] = max(v2: f32[1,4,5])  [20 FLOP]\n");
+}
+
+TEST(Movements, ChainsBecomeOneNode) {
+  GraphWriter w;
+  const int x = w.input({4, 6});
+  const int y = turned(w, w.value({2, 6}, turned(w, sliced(w, x, 1, 1, 2, 3))));
+  EXPECT_EQ(ops_of(w.finish({y})), (std::vector<std::string>{"Slice+Transpose+Transpose"}));
+}
+
+TEST(Movements, ProductsFindRowsWhereTheyLie) {
+  Rng rng(10);
+  GraphWriter w;
+  const int x = w.input({4, 6});
+  const int half = sliced(w, x, 1, 3, 1, 3);  // rows of a part
+  const int turned_x = turned(w, x);          // columns stay a node
+  const int a = product(w, half, w.constant({3, 2}, rng));
+  const int b = product(w, turned_x, w.constant({4, 2}, rng));
+  EXPECT_EQ(ops_of(w.finish({a, b})),
+            (std::vector<std::string>{"Transpose", "Slice+MatMul", "MatMul"}));
+}
+
 TEST(Passes, UnknownOnesAreRefused) {
   Graph graph = GraphWriter().finish({});
   const auto done = run_passes(graph, "fuze");
   ASSERT_FALSE(done);
-  EXPECT_NE(done.error().text().find("there is no pass 'fuze'; there are import, fuse"),
-            std::string::npos);
+  EXPECT_NE(
+      done.error().text().find("there is no pass 'fuze'; there are import, fold, views, movements, "
+                               "concat, fuse"),
+      std::string::npos);
 }
 
 }  // namespace

@@ -176,6 +176,78 @@ TEST(Sequence, ConstantsLieInTheCodeInTheirOwnType) {
             "product: w has 24 bytes, and the part reads 48 as B, or not row-major");
 }
 
+// Pieces of 20 elements: of the input x, of m between parts, and of the output y.
+Sequence in_pieces() {
+  const flat::Program row = naive(kRow), all = naive("A: f32[40]; Y[i] = A[i] * 3");
+  std::vector<Value> values = {{"x"}, {"m"}, {"y"}};
+  for (int whole = 0; whole < 3; ++whole)
+    for (const std::int64_t begin : {0, 20})
+      values.push_back(
+          {.name = fmt::format("{}{}", "xmy"[whole], begin), .within = Within{whole, begin}});
+  values.push_back({"all"});
+  return {.values = values,
+          .parts = {{"a", row, {4}, {5}},
+                    {"b", row, {5}, {6}},
+                    {"c", row, {6}, {8}},
+                    {"d", row, {3}, {7}},
+                    {"e", all, {1}, {9}}},
+          .inputs = {0},
+          .outputs = {2, 9}};
+}
+
+TEST(Sequence, PiecesMakeAWhole) {
+  const auto joined = join(in_pieces());
+  ASSERT_TRUE(joined) << joined.error().text();
+  const flat::Program& whole = joined->program;
+  const auto verified = flat::verify(whole);
+  ASSERT_TRUE(verified) << verified.error().text();
+  EXPECT_EQ(joined->arena_bytes, 192);  // m, in multiples of 64
+  ASSERT_EQ(whole.inputs.size(), 1U);
+  EXPECT_EQ(whole.inputs[0].size, 40);
+  EXPECT_EQ(whole.outputs[0].size, 40);
+  std::vector<double> x;
+  for (int e = 0; e < 40; ++e) x.push_back(e);
+  const std::vector<interp::Bytes> inputs = {interp::to_storage(whole.inputs[0], x)};
+  const auto got = interp::eval_flat(whole, inputs);
+  ASSERT_TRUE(got) << got.error().text();
+  const auto y = interp::from_storage(whole.outputs[0], (*got)[0]),
+             all = interp::from_storage(whole.outputs[1], (*got)[1]);
+  for (int e = 0; e < 40; ++e) {
+    const auto at = static_cast<std::size_t>(e);
+    EXPECT_EQ(y[at], e < 20 ? e + 1 : e + 3) << e;  // d of the first half; c of b of a
+    EXPECT_EQ(all[at], 3 * (e < 20 ? e + 21 : e + 2)) << e;
+  }
+  const auto module = testing::compile(whole, kTarget);
+  ASSERT_TRUE(module) << module.error().text();
+  const auto run = testing::run_module(**module, whole, inputs);
+  ASSERT_TRUE(run) << run.error().text();
+  EXPECT_EQ(testing::difference(whole, *got, *run, 64), "");
+}
+
+TEST(Sequence, TellsWhichPiecesDoNotGoTogether) {
+  const auto said = [](const auto& change) {
+    Sequence sequence = in_pieces();
+    change(sequence);
+    const auto joined = join(sequence);
+    return joined ? "" : joined.error().text();
+  };
+  EXPECT_EQ(said([](Sequence& s) { s.values[6].within->begin = 19; }),
+            "b: m20 is made twice, or is an input");
+  EXPECT_EQ(said([](Sequence& s) { s.values[6].within->begin = 21; }),
+            "e: nothing has made m before it is read");
+  EXPECT_EQ(said([](Sequence& s) { std::swap(s.parts[0], s.parts[1]); }),
+            "b: nothing has made m0 before it is read");
+  EXPECT_EQ(said([](Sequence& s) { s.parts.erase(s.parts.begin() + 3); }),
+            "no part makes all of the output y");
+  EXPECT_EQ(said([](Sequence& s) { s.values[6].within->value = 5; }),
+            "m20 lies within no value that has memory of its own");
+  EXPECT_EQ(said([](Sequence& s) { s.values[6].within->begin = -1; }),
+            "m20 lies within no value that has memory of its own");
+  EXPECT_EQ(said([](Sequence& s) { s.outputs[1] = 5; }), "the outputs are no values, each once");
+  EXPECT_EQ(said([](Sequence& s) { s.values[0].shape = {39}; }),
+            "pieces of x are of another type, beyond its end, or it is not stored row-major");
+}
+
 // A part that reads tensors of this shape and type.
 te::Workload reader(const flat::Border& of, Rng& rng) {
   std::vector<std::string> iters, shifted, turned;

@@ -28,6 +28,15 @@ class Renamer {
   int var(int old) const { return number_in(to_.vars, old); }
   int reg(int old) const { return number_in(to_.regs, old); }
   int buffer(int old) const { return number_in(to_.buffers, old); }
+  std::int64_t shift(int old) const {
+    return to_.shifts.empty() ? 0 : to_.shifts[static_cast<std::size_t>(old)];
+  }
+  Expr index(int old, const Expr& of) {
+    Expr renamed_index = expr_(of);
+    if (shift(old) == 0) return renamed_index;
+    const auto by = static_cast<double>(shift(old));
+    return binary(BinaryOp::kAdd, renamed_index, imm(by, renamed_index->type));
+  }
   Expr optional(const Expr& e) { return e ? expr_(e) : nullptr; }
 
   // Not by ExprRewriter: where two buffers become one, an operation may fold to one of its
@@ -48,8 +57,9 @@ class Renamer {
     if (const auto* r = std::get_if<RegRead>(&e->value))
       return reg(r->reg) == r->reg ? e : reg_read(reg(r->reg), e->type);
     const auto* l = std::get_if<Load>(&e->value);
-    if (l == nullptr || buffer(l->buffer) == l->buffer) return map_operands(e, expr_);
-    return load(buffer(l->buffer), expr_(l->index), e->type, optional(l->mask));
+    if (l == nullptr || (buffer(l->buffer) == l->buffer && shift(l->buffer) == 0))
+      return map_operands(e, expr_);
+    return load(buffer(l->buffer), index(l->buffer, l->index), e->type, optional(l->mask));
   }
 
   For loop(const For& n) { return {var(n.var), expr_(n.begin), expr_(n.end), stmt(n.body)}; }
@@ -72,15 +82,15 @@ class Renamer {
       return exchange(r.reg(n.reg), r.expr_(n.value), n.lane_mask);
     }
     Stmt operator()(const Store& n) const {
-      return store(r.buffer(n.buffer), r.expr_(n.index), r.expr_(n.value), r.optional(n.mask),
-                   n.streaming);
+      return store(r.buffer(n.buffer), r.index(n.buffer, n.index), r.expr_(n.value),
+                   r.optional(n.mask), n.streaming);
     }
     Stmt operator()(const PrefetchAt& n) const {
-      return prefetch(r.buffer(n.buffer), r.expr_(n.index));
+      return prefetch(r.buffer(n.buffer), r.index(n.buffer, n.index));
     }
     Stmt operator()(const AsyncCopy& n) const {
-      return async_copy(r.buffer(n.to), r.expr_(n.to_index), r.buffer(n.from),
-                        r.expr_(n.from_index), n.lanes, r.optional(n.condition));
+      return async_copy(r.buffer(n.to), r.index(n.to, n.to_index), r.buffer(n.from),
+                        r.index(n.from, n.from_index), n.lanes, r.optional(n.condition));
     }
     Stmt operator()(const auto&) const {  // names nothing itself
       return map_parts(s, r.expr_, [&](const Stmt& inner) { return r.stmt(inner); });
