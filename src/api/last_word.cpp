@@ -15,6 +15,10 @@ namespace {
 
 constexpr std::size_t kContenders = 4;  // of a task, with its best
 constexpr double kHopeless = 1.25;      // times the best
+// Beside these, the best of other algorithms, which read other amounts of weights: what is fast
+// alone may have them in a cache that the model fills with others.
+constexpr std::size_t kOthers = 2;
+constexpr double kHopelessOther = 2;
 constexpr int kRounds = 12;
 constexpr double kLeastSlice = 0.01;  // seconds
 constexpr double kClear = 0.995;      // of the time, in the median of the rounds
@@ -31,6 +35,11 @@ struct Contender {
   store::Record record;
   schedule::Trace trace;
 };
+
+// "F2x4", "direct": its knob's value; "" where there is none.
+std::string algorithm_of(const store::Record& record) {
+  return record.config.is_object() ? record.config.value("algorithm", "") : "";
+}
 
 // What the model chose of each task: {KEY: {"over": the id of the best record then, "trace": ...}}.
 Result<Json> stored_choice(store::Store& store, const std::string& name) {
@@ -102,11 +111,16 @@ class LastWordMaker {
     std::set<std::string> programs;
     return store_.each_by_standing(query, [&](const store::Record& record) {
       auto& all = contenders_[task];
-      if (!all.empty() && record.standing > kHopeless * all[0].record.standing) return false;
+      const bool near = all.empty() || record.standing <= kHopeless * all[0].record.standing;
+      if (!near && record.standing > kHopelessOther * all[0].record.standing) return false;
+      const bool other = std::ranges::none_of(all, [&](const Contender& contender) {
+        return algorithm_of(contender.record) == algorithm_of(record);
+      });
+      if (!other && (!near || all.size() >= kContenders)) return true;
       auto trace = schedule::trace_from_json(record.trace);
       if (trace && programs.insert(record.program_hash).second)
         all.push_back({record, std::move(*trace)});
-      return all.size() < kContenders;
+      return all.size() < kContenders + kOthers;
     });
   }
 
