@@ -24,7 +24,7 @@ struct BoundedTerms {
 // The body as such terms. What is reduced where a condition fails is the reduction's neutral
 // element. A sum may also have its condition as a factor, of 0 and 1 or a select. Nothing where no
 // condition bounds the iterator.
-std::optional<BoundedTerms> bounded_terms(const ir::Block& block, int iter);
+std::optional<BoundedTerms> bounded_terms(const ir::Nest& nest, const ir::Block& block, int iter);
 
 ir::Expr all_of(const std::vector<ir::Expr>& conditions);  // at least one
 

@@ -65,6 +65,19 @@ TEST(Bounded, ReductionsBetweenBoundsRunOverTheWindow) {
             "window of Y along h; window of Y along w");
 }
 
+TEST(Bounded, BandsAndBlocksAndOneHotsAreWindows) {
+  EXPECT_EQ(steps_of("A: f32[60,60]; x: f32[60]\nY[i] = sum(j) select(abs(i-j) <= 3, A[i,j]*x[j], 0)"),
+            "window of Y along j");
+  EXPECT_EQ(steps_of("X: f32[16,64]\nY[c,y:16] = sum(h:64) select(h/4 == y, X[c,h], 0)"),
+            "window of Y along h");
+  EXPECT_EQ(steps_of("X: f32[16,35]\n"
+                     "Y[c,y:6] = max(h:35) select(6*h >= 35*y && 6*h < 35*(y+1), X[c,h], -inf)"),
+            "window of Y along h");
+  EXPECT_EQ(steps_of("I: i32[50] in 0..99; W: f32[100,64]\n"
+                     "Y[i,o] = sum(k) f32(i64(I[i]) == k) * W[k,o]"),
+            "window of Y along k");
+}
+
 TEST(Bounded, SumsOfProductsAreSeveral) {
   EXPECT_EQ(steps_of("X: f32[16,64]; W: f32[99,64]; H: f32[16,64]; U: f32[99,64]\n"
                      "Y[b,o] = sum(k) (X[b,k]*W[o,k] + H[b,k]*U[o,k])"),
@@ -91,8 +104,10 @@ const char* pick(Rng& rng, std::initializer_list<const char*> of) {
 std::string comparison(Rng& rng, const std::string& limit) {
   const char* const forms[] = {"s <= {0}",     "s < {0}",     "s >= {0}", "s > {0}",
                                "{0} - s >= 0", "{0} - s < 0", "{0} > s",  "s - {0} <= 1",
-                               "!(s > {0})",   "!(s <= {0})", "s == {0}", "{0} + 1 < s + 1"};
-  return fmt::format(fmt::runtime(forms[rng.below(12)]), limit);
+                               "!(s > {0})",   "!(s <= {0})", "s == {0}", "{0} + 1 < s + 1",
+                               "s / 3 == {0}", "s / 2 < {0}", "{0} <= s / 4", "2 * s <= {0}",
+                               "3 * s > {0}",  "abs(s - {0}) <= 2", "!(abs({0} - s) > 1)"};
+  return fmt::format(fmt::runtime(forms[rng.below(19)]), limit);
 }
 
 std::string limit_of(Rng& rng) {

@@ -31,7 +31,7 @@ class Windowing {
       if (block.iters[i].kind == ir::IterKind::kReduce && block.iters[i].name == step_.iter)
         along_ = static_cast<int>(i);
     if (along_ < 0) return refuse(Refusal::kNotAReduction, step_.block);
-    const auto bounded = bounded_terms(block, along_);
+    const auto bounded = bounded_terms(nest_, block, along_);
     if (!bounded) return refuse(Refusal::kNoWindow, step_.block);
     ir::BlockIter& iter = block.iters[static_cast<std::size_t>(along_)];
     const std::int64_t extent = nest_.sizes.constant_value(iter.extent);
