@@ -31,6 +31,7 @@ constexpr double kLongestChain = 8192;  // terms that are added one after the ot
 constexpr double kFewestLanes = 8;      // fewer scans at a time wait for each other's additions
 constexpr double kLeastGain = 4;        // operations that a scan saves for one of its own
 constexpr double kShortWindow = 0.5;    // of the loop: reads at computed places are slower
+constexpr double kFewestBordered = 16;  // terms of which some are worth leaving out
 constexpr std::size_t kMostTerms = 8;
 constexpr double kFewestRows = 4;  // of a product whose operands are read again
 
@@ -192,8 +193,26 @@ class Rewriter {
     if (!bounded) return;
     const double length =
         static_cast<double>(schedule::window_of(nest_, from, iter, bounded->bounds).length);
-    if (length <= kShortWindow * extent_of(nest_, from.iters[static_cast<std::size_t>(iter)]))
+    const double extent = extent_of(nest_, from.iters[static_cast<std::size_t>(iter)]);
+    if (length <= kShortWindow * extent ||
+        (length >= extent && extent >= kFewestBordered && bounded->terms != from.body &&
+         has_lanes_beside(from, *bounded)))
       step(schedule::Window{name, along});
+  }
+  // True if an axis along which something is read has no part in the conditions: lanes along it need
+  // no masks.
+  bool has_lanes_beside(const ir::Block& from, const schedule::BoundedTerms& bounded) const {
+    std::set<int> own;
+    for (const auto* conditions : {&bounded.bounding, &bounded.others})
+      for (const Expr& condition : *conditions) own.merge(schedule::iters_of(condition));
+    for (const ir::Read* read : ir::reads_of(bounded.terms))
+      for (const ir::AffineTerm& term : read->index.back().terms) {
+        const ir::BlockIter& iter = from.iters[static_cast<std::size_t>(term.iter)];
+        if (iter.kind == ir::IterKind::kSpatial && !own.contains(term.iter) && term.coef == 1 &&
+            extent_of(nest_, iter) >= kFewestLanes)
+          return true;
+      }
+    return false;
   }
   static int iter_named(const ir::Block& from, const std::string& name) {
     const auto found = std::ranges::find(from.iters, name, &ir::BlockIter::name);

@@ -317,9 +317,9 @@ std::optional<std::int64_t> longest_by_points(const ir::Nest& nest, const ir::Bl
 }
 
 // high - low, where what they have in common cancels out.
-ir::IndexRange range_of_difference(const ir::Nest& nest, const ir::Block& block, const Bound& high,
-                                   const Bound& low) {
-  AffineAndRest a = ir::affine_and_rest(high.limit), b = ir::affine_and_rest(low.limit);
+ir::IndexRange range_of_difference(const ir::Nest& nest, const ir::Block& block, const Expr& high,
+                                   const Expr& low) {
+  AffineAndRest a = ir::affine_and_rest(high), b = ir::affine_and_rest(low);
   if (a.rest && b.rest && ir::equal(a.rest, b.rest)) a.rest = b.rest = nullptr;
   return range_in(nest, block, difference(a, b));
 }
@@ -335,9 +335,49 @@ std::int64_t longest_by_ranges(const ir::Nest& nest, const ir::Block& block, std
     if (high.above) shorten(range.high);
     else if (range.low > 0) shorten(extent - 1 - std::min(range.low, extent - 1));
     for (const Bound& low : bounds)
-      if (high.above && !low.above) shorten(range_of_difference(nest, block, high, low).high);
+      if (high.above && !low.above) shorten(range_of_difference(nest, block, high.limit, low.limit).high);
   }
   return std::min(longest, extent);
+}
+
+// The shortest window from a bound that is affine, over at most this share of the loop.
+constexpr std::int64_t kAffinePart = 2;
+
+std::optional<WindowOf> affine_window(const ir::Nest& nest, const ir::Block& block,
+                                      std::int64_t extent, const std::vector<Bound>& bounds) {
+  std::optional<WindowOf> best;
+  for (const Bound& low : bounds) {
+    if (low.above || ir::affine_and_rest(low.limit).rest || iters_of(low.limit).empty()) continue;
+    for (const Bound& high : bounds) {
+      if (!high.above) continue;
+      const std::int64_t last = range_of_difference(nest, block, high.limit, low.limit).high;
+      if (last < 0 || last >= extent / kAffinePart || (best && last + 1 >= best->length)) continue;
+      best = WindowOf{ir::value_of(ir::affine_and_rest(low.limit).affine), last + 1, true};
+    }
+  }
+  return best;
+}
+
+// A sum's terms are 0 where a factor that is read with `else 0` lies outside of its tensor. Of few
+// taps that bounds nothing.
+constexpr std::int64_t kLongAxis = 16;
+
+void append_borders(const ir::Nest& nest, const ir::Block& block, int iter, const Expr& terms,
+                    Conditions& found) {
+  if (block.reduce != ir::ReduceOp::kSum || extent_of(nest, block, iter) < kLongAxis) return;
+  for (const Expr& factor : factors_of(terms)) {
+    const auto* read = std::get_if<ir::Read>(&factor->value);
+    if (read == nullptr || read->pad != 0) continue;
+    for (std::size_t d = 0; d < read->index.size(); ++d) {
+      const Affine& row = read->index[d];
+      if (row.coef_of(iter) == 0 || row.terms.size() < 2) continue;
+      const std::int64_t size = nest.sizes.constant_value(
+          nest.buffers[static_cast<std::size_t>(read->tensor)].shape[d]);
+      const Expr place = ir::value_of(row);
+      found.append(ir::binary(BinaryOp::kLe, whole_number(0), place), true);
+      found.append(ir::binary(BinaryOp::kLt, place, whole_number(size)), true);
+    }
+  }
 }
 
 }  // namespace
@@ -348,6 +388,7 @@ std::optional<BoundedTerms> bounded_terms(const ir::Nest& nest, const ir::Block&
   std::vector<Expr> conditions;
   Conditions found(nest, block, iter, conditions);
   out.terms = without_conditions(block.body, block.reduce, found, conditions);
+  append_borders(nest, block, iter, out.terms, found);
   for (const Expr& condition : conditions) {
     append_bounds(condition, iter, out.bounds);
     if (out.bounds.size() == out.bounding.size()) out.others.push_back(condition);
@@ -355,6 +396,14 @@ std::optional<BoundedTerms> bounded_terms(const ir::Nest& nest, const ir::Block&
   }
   if (out.bounds.empty()) return std::nullopt;
   return out;
+}
+
+std::optional<Expr> condition_of(const ir::Nest& nest, const ir::Block& block, const Expr& e,
+                                 const Bound& bound) {
+  const Expr& low = bound.above ? e : bound.limit;
+  const Expr& high = bound.above ? bound.limit : e;
+  if (range_of_difference(nest, block, high, low).low >= 0) return std::nullopt;
+  return ir::binary(BinaryOp::kLe, low, high);
 }
 
 Expr all_of(const std::vector<Expr>& conditions) {
@@ -375,6 +424,13 @@ ir::IndexRange range_in(const ir::Nest& nest, const ir::Block& block, const Expr
 
 WindowOf window_of(const ir::Nest& nest, const ir::Block& block, int iter,
                    const std::vector<Bound>& bounds) {
+  if (auto affine = affine_window(nest, block, extent_of(nest, block, iter), bounds))
+    return *affine;
+  return window_inside(nest, block, iter, bounds);
+}
+
+WindowOf window_inside(const ir::Nest& nest, const ir::Block& block, int iter,
+                       const std::vector<Bound>& bounds) {
   const std::int64_t extent = extent_of(nest, block, iter);
   WindowOf out;
   for (const Bound& bound : bounds)
