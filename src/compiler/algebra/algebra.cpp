@@ -93,17 +93,17 @@ class Rewriter {
 
   // What several blocks reduce alike is reduced once.
   void share_reductions() {
-    const std::vector<std::string> names = block_names();
-    for (std::size_t b = 0; b < names.size(); ++b)
-      for (std::size_t before = 0; before < b; ++before) {
-        if (block(names[before]).reduce == ir::ReduceOp::kNone ||
-            block(names[b]).reduce != block(names[before]).reduce ||
-            !ir::equal(block(names[b]).body, block(names[before]).body) ||
-            !step(schedule::Share{names[b], names[before]}))
-          continue;
-        step(schedule::Inline{names[b]});  // it is a copy now
-        break;
-      }
+    std::vector<std::string> seen;
+    for (const std::string& name : block_names()) {
+      if (block(name).reduce == ir::ReduceOp::kNone) continue;
+      const auto before = std::ranges::find_if(seen, [&](const std::string& other) {
+        return block(name).reduce == block(other).reduce &&
+               ir::equal(block(name).body, block(other).body) &&
+               step(schedule::Share{name, other});
+      });
+      if (before == seen.end()) seen.push_back(name);
+      else step(schedule::Inline{name});  // it is a copy now
+    }
   }
 
   // Blocks behind the one that keeps an expression read it there.
