@@ -98,8 +98,7 @@ class Rewriter {
       if (block(name).reduce == ir::ReduceOp::kNone) continue;
       const auto before = std::ranges::find_if(seen, [&](const std::string& other) {
         return block(name).reduce == block(other).reduce &&
-               ir::equal(block(name).body, block(other).body) &&
-               step(schedule::Share{name, other});
+               ir::equal(block(name).body, block(other).body) && step(schedule::Share{name, other});
       });
       if (before == seen.end()) seen.push_back(name);
       else step(schedule::Inline{name});  // it is a copy now
@@ -199,8 +198,8 @@ class Rewriter {
          has_lanes_beside(from, *bounded)))
       step(schedule::Window{name, along});
   }
-  // True if an axis along which something is read has no part in the conditions: lanes along it need
-  // no masks.
+  // True if an axis along which something is read has no part in the conditions: lanes along it
+  // need no masks.
   bool has_lanes_beside(const ir::Block& from, const schedule::BoundedTerms& bounded) const {
     std::set<int> own;
     for (const auto* conditions : {&bounded.bounding, &bounded.others})

@@ -17,7 +17,9 @@ using ir::Expr;
 constexpr double kSeparationPays = 1.6;
 
 // Of a term, with its addition. That is one with a product.
-double operations_in_reduction(const Expr& term) { return std::max(1.0, algebra::operations_of(term)); }
+double operations_in_reduction(const Expr& term) {
+  return std::max(1.0, algebra::operations_of(term));
+}
 
 // Operations if the block goes over this iterator first; infinity: it cannot.
 double operations_separated(const ir::Nest& nest, const ir::Block& block, int first) {

@@ -335,7 +335,8 @@ std::int64_t longest_by_ranges(const ir::Nest& nest, const ir::Block& block, std
     if (high.above) shorten(range.high);
     else if (range.low > 0) shorten(extent - 1 - std::min(range.low, extent - 1));
     for (const Bound& low : bounds)
-      if (high.above && !low.above) shorten(range_of_difference(nest, block, high.limit, low.limit).high);
+      if (high.above && !low.above)
+        shorten(range_of_difference(nest, block, high.limit, low.limit).high);
   }
   return std::min(longest, extent);
 }
@@ -371,8 +372,8 @@ void append_borders(const ir::Nest& nest, const ir::Block& block, int iter, cons
     for (std::size_t d = 0; d < read->index.size(); ++d) {
       const Affine& row = read->index[d];
       if (row.coef_of(iter) == 0 || row.terms.size() < 2) continue;
-      const std::int64_t size = nest.sizes.constant_value(
-          nest.buffers[static_cast<std::size_t>(read->tensor)].shape[d]);
+      const std::int64_t size =
+          nest.sizes.constant_value(nest.buffers[static_cast<std::size_t>(read->tensor)].shape[d]);
       const Expr place = ir::value_of(row);
       found.append(ir::binary(BinaryOp::kLe, whole_number(0), place), true);
       found.append(ir::binary(BinaryOp::kLt, place, whole_number(size)), true);

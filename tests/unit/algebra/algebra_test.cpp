@@ -201,10 +201,11 @@ std::string random_windows(Rng& rng) {
   const char* const factors[] = {" * G[r]", " * H[s]", " * K[r,s]", " * X[y,x]", " * 0.5", ""};
   for (int more = static_cast<int>(rng.below(3)); more > 0; --more) body += factors[rng.below(6)];
   if (rng.chance(0.2)) body = fmt::format("exp({})", body);
-  return fmt::format("X: f32[{},{}]; G: f32[{}]; H: f32[{}]; K: f32[{},{}]\n"
-                     "Z[r:{},s:{}] = G[r] + H[s] + K[r,s]\n"
-                     "Y[y:{},x:{}] = {}(r:{},s:{}) {}",
-                     2 * y + 2 * r, 2 * x + 2 * s, r, s, r, s, r, s, y, x, reduce, r, s, body);
+  return fmt::format(
+      "X: f32[{},{}]; G: f32[{}]; H: f32[{}]; K: f32[{},{}]\n"
+      "Z[r:{},s:{}] = G[r] + H[s] + K[r,s]\n"
+      "Y[y:{},x:{}] = {}(r:{},s:{}) {}",
+      2 * y + 2 * r, 2 * x + 2 * s, r, s, r, s, r, s, y, x, reduce, r, s, body);
 }
 
 TEST(Algebra, SeparatedWindowsComputeTheSame) {
@@ -223,10 +224,9 @@ TEST(Algebra, SeparatedWindowsComputeTheSame) {
       ASSERT_TRUE(ir::verify(nest)) << ir::verify(nest).error().text() << "\n" << text;
       const auto got = interp::evaluate(ir::SizedNest(nest, {}), inputs);
       ASSERT_TRUE(got) << got.error().text();
-      ASSERT_EQ(interp::compare(want->back(), got->back().values, 2), "")
-          << "seed " << seed << "\n"
-          << text << "\n"
-          << ir::print(nest);
+      ASSERT_EQ(interp::compare(want->back(), got->back().values, 2), "") << "seed " << seed << "\n"
+                                                                          << text << "\n"
+                                                                          << ir::print(nest);
     }
   }
   EXPECT_GT(made, 300);
@@ -241,14 +241,15 @@ std::string random_repetition(Rng& rng) {
     return fmt::format(fmt::runtime(what[kind]), i, j);
   };
   const char* const uses[] = {"sum(k:{0}) ({1}) * W[k]", "max(k:{0}) ({2})",
-                              "sum(k:{0}) ({2} + {1})",  "{3} - W[i]",
+                              "sum(k:{0}) ({2} + {1})", "{3} - W[i]",
                               "sum(k:{0}) ({1}) * ({1}) * 2"};
   const auto size = rng.between(2, 7);
-  const std::string use = fmt::format(fmt::runtime(uses[rng.below(5)]), size, as("i", "k"),
-                                      as("k", "i"), as("i", "0"));
-  return fmt::format("X: f32[{0},{0}]; V: f32[{0}]; W: f32[{0}]\nE[p,q] = {1}\nY[i:{0}] = {2}\n"
-                     "Z[i] = Y[i] + E[0,i] + W[i] + V[i]",
-                     size, as("p", "q"), use);
+  const std::string use =
+      fmt::format(fmt::runtime(uses[rng.below(5)]), size, as("i", "k"), as("k", "i"), as("i", "0"));
+  return fmt::format(
+      "X: f32[{0},{0}]; V: f32[{0}]; W: f32[{0}]\nE[p,q] = {1}\nY[i:{0}] = {2}\n"
+      "Z[i] = Y[i] + E[0,i] + W[i] + V[i]",
+      size, as("p", "q"), use);
 }
 
 TEST(Algebra, SharedExpressionsComputeTheSame) {

@@ -171,8 +171,7 @@ TEST(TeEval, WhatIsNotFiniteIsOpenWhereFactorsMayBeSummedUpFirst) {
   EXPECT_EQ(bound_of(two + "; Y[o:1] = sum(k,j) A[k] * B[j]", false), HUGE_VAL);
   EXPECT_EQ(bound_of(two + "; Y[o:1] = sum(k) A[k] / B[k]", false), HUGE_VAL);
   EXPECT_EQ(bound_of(three + "Y[o:1] = sum(k) A[k] * B[k] * C[k]"), HUGE_VAL);
-  EXPECT_EQ(bound_of(three + "S[o:1] = sum(k,j) A[k] * B[j] * C[j]; Y[i:1] = i32(S[i])"),
-            HUGE_VAL);
+  EXPECT_EQ(bound_of(three + "S[o:1] = sum(k,j) A[k] * B[j] * C[j]; Y[i:1] = i32(S[i])"), HUGE_VAL);
 }
 
 TEST(TeEval, StagesSplitOffComputeTheSame) {

@@ -78,8 +78,7 @@ V power_of_two(const V& number, Dtype dtype) {
 V expand_exp(const V& x, const Abilities& able) {
   const Dtype dtype = x.type().dtype;
   const RealFormat f = format_of(dtype);
-  const V cut = at_least(at_most(x, greatest_exponent(dtype)),
-                         least_exponent(dtype, able));
+  const V cut = at_least(at_most(x, greatest_exponent(dtype)), least_exponent(dtype, able));
   // With the exponents' bias for each half, nothing is negative.
   const Reduced reduced = reduce(cut, able.scaling ? 0 : 2 * f.bias);
   const V rest = exp_of_rest(reduced.r);

@@ -77,8 +77,8 @@ class Simplifier {
     if (n->op == BinaryOp::kDiv || n->op == BinaryOp::kMod) return quotient(*n, e);
     return e;
   }
-  // Vectors that are compared as i64, in 32 bits where one has been cast from so many and all of the
-  // other have the same number, which 32 bits hold, or were cast, too.
+  // Vectors that are compared as i64, in 32 bits where one has been cast from so many and all of
+  // the other have the same number, which 32 bits hold, or were cast, too.
   Expr narrowed(const flat::Binary& n, const Expr& e) const {
     const auto was_narrow = [](const Expr& x) -> Expr {
       const auto* cast = std::get_if<flat::Cast>(&x->value);

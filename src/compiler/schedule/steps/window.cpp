@@ -86,8 +86,7 @@ class Windowing {
     std::vector<Expr> values;
     for (int i = 0; i < static_cast<int>(before.iters.size()); ++i)
       values.push_back(ir::iter_value(i));
-    const ir::Affine place =
-        ir::affine_and_rest(window.start).affine + ir::Affine::iter(along_);
+    const ir::Affine place = ir::affine_and_rest(window.start).affine + ir::Affine::iter(along_);
     values[static_cast<std::size_t>(along_)] = ir::value_of(place);
     auto terms = ir::with_iterators(bounded.terms, values);
     if (!terms) return std::nullopt;
@@ -119,8 +118,7 @@ class Windowing {
       for (std::size_t d = 0; d < read->index.size(); ++d) {
         if (read->index[d].coef_of(along_) == 0) continue;
         ++leaving;
-        const ir::SizeId size =
-            nest_.buffers[static_cast<std::size_t>(read->tensor)].shape[d];
+        const ir::SizeId size = nest_.buffers[static_cast<std::size_t>(read->tensor)].shape[d];
         along += read->index[d] == place && nest_.sizes.constant_value(size) == extent ? 1 : 0;
       }
       if (leaving == 1 && along == 1)

@@ -1,9 +1,10 @@
 // Pipelines of stencils: stages over images that read each other's neighbouring elements, as
 // gradients, the sums of their products over windows and what is made of these.
 //
-// The output goes through in strips of its rows; several outputs of one shape do so together. Before each strip, stages that are read by windows
-// compute what it needs of them, with a halo; that stays in the cache. A stage that is read where
-// it is needed, element by element, is computed for one register tile of the output at a time:
+// The output goes through in strips of its rows; several outputs of one shape do so together.
+// Before each strip, stages that are read by windows compute what it needs of them, with a halo;
+// that stays in the cache. A stage that is read where it is needed, element by element, is computed
+// for one register tile of the output at a time:
 //
 //   strips of rows
 //     a kept stage: rows and halo, in tiles of its own
@@ -28,8 +29,8 @@ struct Stencils {
   // What is read element by element is inlined, and nothing else.
   Prepared prepared;
   CpuTarget target;
-  int lanes = 1;    // of all stages alike
-  int output = -1;  // the last of the outputs, a stage of the view as those below
+  int lanes = 1;             // of all stages alike
+  int output = -1;           // the last of the outputs, a stage of the view as those below
   std::vector<int> outputs;  // all of them, in the order of their stages
   // Axes of the output, by iterator, outermost first. Of `batch`, every stage does its own part
   // only; along `rows` stages read neighbours, or strips are wanted to share loads; `inner` axes

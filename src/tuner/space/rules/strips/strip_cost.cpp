@@ -328,7 +328,8 @@ double cycles_in_strips(const Stencils& pipeline, const StripChoice& choice, con
   }
   const Kept kept = kept_of_strip(pipeline, sketch.nest, strip);
   double written = 0;
-  for (const int s : pipeline.outputs) written += bytes_of(tensor_at(view, pipeline.stage(s).tensor));
+  for (const int s : pipeline.outputs)
+    written += bytes_of(tensor_at(view, pipeline.stage(s).tensor));
   double outside = written;
   for (const te::Tensor& tensor : view.tensors)
     if (tensor.role == te::TensorRole::kInput && !tensor.constant) outside += bytes_of(tensor);

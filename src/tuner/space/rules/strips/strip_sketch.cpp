@@ -138,11 +138,11 @@ class StripBuilder : public Stepper {
     for (const int axis : pipeline_.rows) {
       if (!row.empty()) inside.push_back(row);
       const bool last = axis == pipeline_.rows.back();
-      row = cut(loop_of(s, axis), pipeline_.extent(axis), last ? choice_.rows : choice_.depth,
-                outer);
+      row =
+          cut(loop_of(s, axis), pipeline_.extent(axis), last ? choice_.rows : choice_.depth, outer);
     }
-    const std::string lane = cut(loop_of(s, pipeline_.lane), pipeline_.extent(pipeline_.lane),
-                                 choice_.width, outer);
+    const std::string lane =
+        cut(loop_of(s, pipeline_.lane), pipeline_.extent(pipeline_.lane), choice_.width, outer);
     const Tile tiles = tile(row, lane, size(choice_.height), size(choice_.vectors));
     tile_loop_ = tiles.lane;
     const std::vector<std::string> reduced = sums(out, "");
