@@ -29,6 +29,7 @@ class StageRun final : public Environment {
   StageRun(const te::Workload& workload, const te::Stage& stage, std::vector<StoredTensor>& tensors)
       : stage_(stage),
         alike_(terms_may_be_alike(workload, stage)),
+        factored_(may_be_factored(stage)),
         tensors_(tensors),
         position_(stage.iters.size()) {}
 
@@ -92,7 +93,7 @@ class StageRun final : public Environment {
   // The element at the position of the spatial iterators; those of reductions are 0.
   Value value_here(std::size_t first_reduce) {
     if (stage_.reduce == ir::ReduceOp::kNone) return interp::evaluate(stage_.body, *this);
-    Reduction reduction(stage_.reduce, stage_.body->dtype, alike_);
+    Reduction reduction(stage_.reduce, stage_.body->dtype, alike_, factored_);
     do {
       reduction.add(interp::evaluate(stage_.body, *this));
     } while (advance(first_reduce, position_.size()));
@@ -127,7 +128,7 @@ class StageRun final : public Environment {
   }
 
   const te::Stage& stage_;
-  const bool alike_;
+  const bool alike_, factored_;
   std::vector<StoredTensor>& tensors_;
   std::vector<std::int64_t> position_;
 };

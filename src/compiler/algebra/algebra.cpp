@@ -2,10 +2,12 @@
 
 #include <algorithm>
 #include <optional>
+#include <span>
 
 #include <fmt/format.h>
 
 #include "compiler/algebra/contraction_order.h"
+#include "compiler/algebra/separation.h"
 #include "compiler/ir/expr/effort.h"
 #include "compiler/schedule/bounds.h"
 #include "compiler/schedule/parts.h"
@@ -29,6 +31,7 @@ constexpr double kLongestChain = 8192;  // terms that are added one after the ot
 constexpr double kFewestLanes = 8;      // fewer scans at a time wait for each other's additions
 constexpr double kLeastGain = 4;        // operations that a scan saves for one of its own
 constexpr double kShortWindow = 0.5;    // of the loop: reads at computed places are slower
+constexpr double kFewestBordered = 16;  // terms of which some are worth leaving out
 constexpr std::size_t kMostTerms = 8;
 constexpr double kFewestRows = 4;  // of a product whose operands are read again
 
@@ -50,23 +53,16 @@ double operations_of(ir::BinaryOp op) {
   }
 }
 
-double extent_of(const ir::Nest& nest, const ir::BlockIter& iter) {
-  return static_cast<double>(nest.sizes.constant_value(iter.extent));
-}
-double points_of(const ir::Nest& nest, const ir::Block& block) {
-  double points = 1;
-  for (const ir::BlockIter& iter : block.iters) points *= extent_of(nest, iter);
-  return points;
-}
-
 class Rewriter {
  public:
   Rewriter(ir::Nest& nest, schedule::Trace& steps, bool free_layout)
       : nest_(nest), steps_(steps), free_layout_(free_layout) {}
 
   void run() {
+    share_reductions();
     for (const std::string& name : block_names()) bound(name);
     for (const std::string& name : block_names()) distribute(name);
+    for (const std::string& name : block_names()) separate(name);
     for (const std::string& name : block_names()) contract(name);
     for (const std::string& name : block_names())
       for (int kept = 0; kept < kMostKept && keep_some(name); ++kept) {
@@ -95,6 +91,71 @@ class Rewriter {
     return true;
   }
 
+  // What several blocks reduce alike is reduced once.
+  void share_reductions() {
+    std::vector<std::string> seen;
+    for (const std::string& name : block_names()) {
+      if (block(name).reduce == ir::ReduceOp::kNone) continue;
+      const auto before = std::ranges::find_if(seen, [&](const std::string& other) {
+        return block(name).reduce == block(other).reduce &&
+               ir::equal(block(name).body, block(other).body) && step(schedule::Share{name, other});
+      });
+      if (before == seen.end()) seen.push_back(name);
+      else step(schedule::Inline{name});  // it is a copy now
+    }
+  }
+
+  // Blocks behind the one that keeps an expression read it there.
+  void share_kept(const std::string& kept) {
+    const Expr what = block(kept).body;
+    const double operations = algebra::operations_of(what);
+    bool behind = false;
+    for (const std::string& name : block_names()) {
+      if (behind && operations >= kDear && !alike_in(name, what).empty())
+        step(schedule::Share{name, kept});
+      behind = behind || name == kept;
+    }
+  }
+  // Numbers of the block's expressions that may be the same with other iterators.
+  std::vector<std::int64_t> alike_in(const std::string& name, const Expr& what) const {
+    const auto nodes = schedule::subexpressions(what),
+               all = schedule::subexpressions(block(name).body);
+    std::vector<std::int64_t> out;
+    const auto are_alike = [](const Expr& a, const Expr& b) {
+      return a->value.index() == b->value.index() && a->dtype == b->dtype;
+    };
+    for (std::size_t e = 0; e + nodes.size() <= all.size(); ++e)
+      if (schedule::subexpressions(all[e]).size() == nodes.size() &&
+          std::ranges::equal(nodes, std::span(all).subspan(e, nodes.size()), are_alike))
+        out.push_back(static_cast<std::int64_t>(e));
+    return out;
+  }
+  // Keeps the expression at an earlier block that computes it, too.
+  bool keep_earlier(const std::string& name, const Expr& what) {
+    for (const std::string& earlier : block_names()) {
+      if (earlier == name) return false;
+      for (const std::int64_t e : alike_in(earlier, what)) {
+        const ir::Nest nest = nest_;
+        const std::size_t steps = steps_.size();
+        const std::string kept = fresh(earlier, "kept");
+        if (step(schedule::Precompute{earlier, e, kept}) && step(schedule::Share{name, kept})) {
+          share_kept(kept);
+          return true;
+        }
+        nest_ = nest;
+        steps_.resize(steps);
+      }
+    }
+    return false;
+  }
+
+  // Windows of several dimensions go along one first, where neighbours share what that makes.
+  void separate(const std::string& name) {
+    std::string first;
+    do first = goes_first(nest_, block(name));
+    while (!first.empty() && step(schedule::Separate{name, {first}, fresh(name, "along")}));
+  }
+
   // Makes scans and windows of what the block reduces up to a bound.
   void bound(const std::string& name) {
     std::vector<std::string> iters;
@@ -108,7 +169,7 @@ class Rewriter {
     const int iter = iter_named(from, along);
     const double terms = extent_of(nest_, from.iters[static_cast<std::size_t>(iter)]);
     if (is_float(from.body->dtype) && terms > kLongestChain) return false;
-    if (!schedule::bounded_terms(from, iter)) return false;
+    if (!schedule::bounded_terms(nest_, from, iter)) return false;
     const double before = points_of(nest_, from);
     ir::Nest copy = nest_;  // as it were
     schedule::Scan step{name, along, ""};
@@ -127,12 +188,30 @@ class Rewriter {
   void shorten(const std::string& name, const std::string& along) {
     const ir::Block& from = block(name);
     const int iter = iter_named(from, along);
-    const auto bounded = schedule::bounded_terms(from, iter);
+    const auto bounded = schedule::bounded_terms(nest_, from, iter);
     if (!bounded) return;
     const double length =
         static_cast<double>(schedule::window_of(nest_, from, iter, bounded->bounds).length);
-    if (length <= kShortWindow * extent_of(nest_, from.iters[static_cast<std::size_t>(iter)]))
+    const double extent = extent_of(nest_, from.iters[static_cast<std::size_t>(iter)]);
+    if (length <= kShortWindow * extent ||
+        (length >= extent && extent >= kFewestBordered && bounded->terms != from.body &&
+         has_lanes_beside(from, *bounded)))
       step(schedule::Window{name, along});
+  }
+  // True if an axis along which something is read has no part in the conditions: lanes along it
+  // need no masks.
+  bool has_lanes_beside(const ir::Block& from, const schedule::BoundedTerms& bounded) const {
+    std::set<int> own;
+    for (const auto* conditions : {&bounded.bounding, &bounded.others})
+      for (const Expr& condition : *conditions) own.merge(schedule::iters_of(condition));
+    for (const ir::Read* read : ir::reads_of(bounded.terms))
+      for (const ir::AffineTerm& term : read->index.back().terms) {
+        const ir::BlockIter& iter = from.iters[static_cast<std::size_t>(term.iter)];
+        if (iter.kind == ir::IterKind::kSpatial && !own.contains(term.iter) && term.coef == 1 &&
+            extent_of(nest_, iter) >= kFewestLanes)
+          return true;
+      }
+    return false;
   }
   static int iter_named(const ir::Block& from, const std::string& name) {
     const auto found = std::ranges::find(from.iters, name, &ir::BlockIter::name);
@@ -181,7 +260,7 @@ class Rewriter {
     return partial >= 2 ? Sharing::kProduct : Sharing::kNone;
   }
 
-  // The sum of products of a block.
+  // The sum of products of a block, whose factors are kept for it.
   FactorSum sum_of(const ir::Block& block, const std::vector<Expr>& factors) const {
     FactorSum sum;
     for (const ir::BlockIter& iter : block.iters) sum.extents.push_back(extent_of(nest_, iter));
@@ -190,7 +269,14 @@ class Rewriter {
         sum.results.insert(i);
     for (const Expr& factor : factors)
       sum.factors.push_back({schedule::iters_of(factor), algebra::operations_of(factor),
-                             schedule::elements_of(schedule::value_axes(nest_, block, factor))});
+                             schedule::elements_of(schedule::value_axes(nest_, block, factor)),
+                             !schedule::iters_of(factor).empty()});
+    sum.values = [this, &block, &factors](const std::set<int>& some, const std::set<int>& summed) {
+      std::vector<Expr> product;
+      for (const int f : some) product.push_back(factors[static_cast<std::size_t>(f)]);
+      return schedule::elements_of(
+          schedule::value_axes(nest_, block, schedule::product_of(product), summed));
+    };
     return sum;
   }
 
@@ -229,17 +315,26 @@ class Rewriter {
     const auto all = schedule::subexpressions(body);
     const auto found =
         std::ranges::find_if(all, [&](const Expr& e) { return ir::equal(e, factor); });
-    return found != all.end() && step(schedule::Precompute{name, found - all.begin(), as});
+    if (found == all.end()) return false;
+    if (keep_earlier(name, factor)) return true;
+    if (!step(schedule::Precompute{name, found - all.begin(), as})) return false;
+    share_kept(as);
+    if (!alike_in(name, block(as).body).empty()) step(schedule::Share{name, as});
+    return true;
   }
 
   // Keeps the outermost expression of the block that is worth it; false if none is.
   bool keep_some(const std::string& name) {
-    const ir::Block& from = block(name);
+    const ir::Block from = block(name);
     const auto all = schedule::subexpressions(from.body);
-    for (std::size_t e = 0; e < all.size(); ++e)
-      if (is_worth_keeping(from, all[e]) &&
-          step(schedule::Precompute{name, static_cast<std::int64_t>(e), fresh(name, "kept")}))
-        return true;
+    for (std::size_t e = 0; e < all.size(); ++e) {
+      if (!is_worth_keeping(from, all[e])) continue;
+      if (keep_earlier(name, all[e])) return true;
+      const std::string kept = fresh(name, "kept");
+      if (!step(schedule::Precompute{name, static_cast<std::int64_t>(e), kept})) continue;
+      share_kept(kept);
+      return true;
+    }
     return false;
   }
 

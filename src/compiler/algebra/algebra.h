@@ -6,6 +6,8 @@
 //   - A reduction up to a bound, as sum(s) select(s <= t, X[s], 0), is a scan, and one between two
 //     bounds runs over the window between them alone.
 //   - A sum of several products, whose operands are read again for other results, is several sums.
+//   - A window of several dimensions goes along one first, where neighbours share what that makes.
+//   - What several blocks reduce alike, or keep, is computed once.
 //   - What a block would compute anew for every element of its result, for it depends on other axes
 //     than that, is computed once and kept.
 #pragma once

@@ -18,8 +18,11 @@ constexpr double kWorthIt = 0.75;
 class Orders {
  public:
   explicit Orders(const FactorSum& sum)
-      : sum_(sum), all_((Mask{1} << sum.factors.size()) - 1), best_(all_ + 1) {
-    for (Mask mask = 1; mask <= all_; ++mask) find(mask);
+      : sum_(sum), all_((Mask{1} << sum.factors.size()) - 1), values_(all_ + 1), best_(all_ + 1) {
+    for (Mask mask = 1; mask <= all_; ++mask) {
+      values_[mask] = values(mask);
+      find(mask);
+    }
   }
 
   ContractionPart order() const {
@@ -62,6 +65,16 @@ class Orders {
     return product;
   }
 
+  // What the factors make together has so many values.
+  double values(Mask mask) const {
+    const std::set<int> own = result(mask);
+    if (!sum_.values) return points(own);
+    std::set<int> factors, summed = touched(mask);
+    for (const Mask f : singles(mask)) factors.insert(std::countr_zero(f));
+    std::erase_if(summed, [&](int i) { return own.contains(i); });
+    return std::min(points(own), sum_.values(factors, summed));
+  }
+
   // A factor whose values are computed once, and not summed up.
   bool is_kept(Mask part) const {
     return std::has_single_bit(part) && result(part) == factor(part).iters;
@@ -69,7 +82,7 @@ class Orders {
   double cost_of_first(Mask part) const {
     if (is_kept(part))
       return factor(part).values * (factor(part).operations + kPerValueKept) + kPerPass;
-    return best_[part].cost + kPerValueKept * points(result(part)) + kPerPass;
+    return best_[part].cost + kPerValueKept * values_[part] + kPerPass;
   }
   bool may_be_first(Mask part) const {
     return !is_kept(part) || (factor(part).operations > 0 && factor(part).is_worth_it);
@@ -92,7 +105,9 @@ class Orders {
       if (choice.first[p]) before += cost_of_first(part);
       else each += factor(part).operations;
     }
-    return before + each * points(iters);
+    if (mask == all_) return before + each * points(iters);
+    for (const int i : result(mask)) iters.erase(i);
+    return before + each * values_[mask] * points(iters);
   }
 
   void find(Mask mask) {
@@ -148,6 +163,7 @@ class Orders {
 
   const FactorSum& sum_;
   Mask all_;
+  std::vector<double> values_;  // by set of factors
   std::vector<Choice> best_;
 };
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <set>
 #include <vector>
 
@@ -22,6 +23,9 @@ struct FactorSum {
   std::vector<Factor> factors;
   std::vector<double> extents;  // by iterator
   std::set<int> results;        // the iterators of the result; the others are summed up
+  // How many values the product of some factors has, summed up over these iterators, where that is
+  // less than all values of its other iterators: neighbours share them. Empty: it never is.
+  std::function<double(const std::set<int>& factors, const std::set<int>& summed)> values;
 };
 
 // Parts are computed first, and their results are factors of what is above them.

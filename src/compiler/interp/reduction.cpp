@@ -5,6 +5,8 @@
 #include <limits>
 #include <optional>
 #include <set>
+#include <utility>
+#include <vector>
 
 namespace lathe::interp {
 namespace {
@@ -68,6 +70,26 @@ std::optional<Iterators> random_along(const te::Workload& workload, const ir::Ex
   }
 }
 
+// The iterators of each factor of e, and whether it has a quotient.
+void append_factors(const ir::Expr& e, std::vector<Iterators>& out, bool& divides) {
+  const auto* n = std::get_if<ir::Binary>(&e->value);
+  if (n != nullptr && n->op == ir::BinaryOp::kMul) {
+    append_factors(n->a, out, divides);
+    return append_factors(n->b, out, divides);
+  }
+  divides = divides || (n != nullptr && n->op == ir::BinaryOp::kDiv);
+  if (const auto* u = std::get_if<ir::Unary>(&e->value); u && u->op == ir::UnaryOp::kAbs)
+    return append_factors(u->x, out, divides);
+  Iterators own;
+  ir::for_each_node(e, [&](const ir::Expr& node) {
+    if (const auto* value = std::get_if<ir::IterValue>(&node->value)) own.insert(value->iter);
+    if (const auto* read = std::get_if<ir::Read>(&node->value))
+      for (const ir::Affine& row : read->index)
+        for (const ir::AffineTerm& term : row.terms) own.insert(term.iter);
+  });
+  out.push_back(std::move(own));
+}
+
 }  // namespace
 
 bool terms_may_be_alike(const te::Workload& workload, const te::Stage& stage) {
@@ -80,13 +102,30 @@ bool terms_may_be_alike(const te::Workload& workload, const te::Stage& stage) {
   return false;
 }
 
+bool may_be_factored(const te::Stage& stage) {
+  if (stage.reduce != ir::ReduceOp::kSum || !is_float(stage.body->dtype)) return false;
+  std::vector<Iterators> factors;
+  bool divides = false;
+  append_factors(stage.body, factors, divides);
+  if (divides || factors.size() > 2) return true;
+  for (std::size_t i = 0; i < stage.iters.size(); ++i)
+    if (stage.iters[i].kind == te::IterKind::kReduce)
+      for (const Iterators& factor : factors)
+        if (factors.size() > 1 && !factor.contains(static_cast<int>(i))) return true;
+  return false;
+}
+
 double sum_units(double terms, Dtype dtype, bool alike) {
   if (epsilon_of(dtype) > epsilon_of(Dtype::kF32)) return 8 + terms;
   return 8 + (alike ? std::max(terms / 2, std::sqrt(terms)) : std::sqrt(terms));
 }
 
-Reduction::Reduction(ir::ReduceOp op, Dtype dtype, bool alike)
-    : op_(op), dtype_(dtype), alike_(alike), value_(ir::identity_of(op, dtype)) {}
+Reduction::Reduction(ir::ReduceOp op, Dtype dtype, bool alike, bool factored)
+    : op_(op),
+      dtype_(dtype),
+      alike_(alike),
+      factored_(factored),
+      value_(ir::identity_of(op, dtype)) {}
 
 void Reduction::add(const Value& term) {
   ++terms_;
@@ -113,8 +152,10 @@ Value Reduction::sum() const {
   if (!is_float(dtype_)) return apply(ir::BinaryOp::kAdd, {value_, bound_}, exact(0), dtype_);
   // A finite result may overflow on the way in another order, even towards the infinity of the
   // other sign.
-  if (!std::isfinite(value_))
-    return {value_, std::isnan(value_) || size_ <= largest_of(dtype_) / 2 ? 0 : kFar};
+  if (!std::isfinite(value_)) {
+    const bool known = std::isnan(value_) || size_ <= largest_of(dtype_) / 2;
+    return {value_, known && !factored_ ? 0 : kFar};
+  }
   const double bound = bound_ + sum_units(terms_, dtype_, alike_) * 2 * epsilon_of(dtype_) * size_;
   return {value_, size_ + bound <= largest_of(dtype_) ? bound : kFar};
 }

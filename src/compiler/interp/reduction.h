@@ -11,6 +11,10 @@ namespace lathe::interp {
 // is in a read.
 bool terms_may_be_alike(const te::Workload& workload, const te::Stage& stage);
 
+// True if factors of the stage's terms may be summed up before they are multiplied. What is not
+// finite may be infinite or NaN then.
+bool may_be_factored(const te::Stage& stage);
+
 // By how many units of sum |terms| the stage's sum may be off, whatever its order. There are as
 // many roundings as terms. In f32 and f64 it is the square root of their number if their signs are
 // random, half their number if not. In the coarser types, where a sum soon stands still, it is
@@ -19,7 +23,7 @@ double sum_units(double terms, Dtype dtype, bool alike);
 
 class Reduction {
  public:
-  Reduction(ir::ReduceOp op, Dtype dtype, bool alike);
+  Reduction(ir::ReduceOp op, Dtype dtype, bool alike, bool factored);
   void add(const Value& term);
   Value result() const;
 
@@ -29,7 +33,7 @@ class Reduction {
 
   ir::ReduceOp op_;
   Dtype dtype_;
-  bool alike_;
+  bool alike_, factored_;
   double value_;
   double terms_ = 0;
   double bound_ = 0;  // of terms: the sum of their bounds; for min and max the largest

@@ -77,6 +77,7 @@ template <class F>
 Value stepped(const Value& x, const F& f) {
   const double at = f(x.value);
   if (x.bound == 0) return {at, 0};
+  if (!(x.bound < kInf)) return {at, kInf};  // x may be NaN, or else what it is not
   const double moved = std::max(f(x.value + x.bound) - at, at - f(x.value - x.bound));
   return {at, std::isnan(moved) ? kInf : moved};
 }

@@ -197,7 +197,8 @@ Value Elements::reduced(const te::Stage& stage, std::int64_t offset) {
   std::int64_t left = 1;
   for (std::size_t i = first; i < at.size(); ++i) left *= stage.iters[i].extent;
   Points points{stage, 0, std::vector<std::vector<std::int64_t>>(at.size())};
-  Reduction reduction(stage.reduce, stage.body->dtype, terms_may_be_alike(workload_, stage));
+  Reduction reduction(stage.reduce, stage.body->dtype, terms_may_be_alike(workload_, stage),
+                      may_be_factored(stage));
   while (left > 0) {
     points.lanes = static_cast<std::size_t>(std::min(left, kLanes));
     left -= static_cast<std::int64_t>(points.lanes);

@@ -16,6 +16,8 @@ using ir::BinaryOp;
 using ir::Expr;
 
 constexpr double kMostPoints = 0x1p20;  // that are looked at one by one
+// Products and sums of these do not wrap.
+constexpr std::int64_t kMostTimes = 1 << 20, kMostSmall = std::int64_t{1} << 40;
 
 bool is_neutral(const Expr& e, ir::ReduceOp reduce) {
   const auto* value = std::get_if<ir::Const>(&e->value);
@@ -24,44 +26,111 @@ bool is_neutral(const Expr& e, ir::ReduceOp reduce) {
 
 Expr negated(const Expr& e) { return ir::unary(ir::UnaryOp::kNot, e); }
 
-// The conditions of which all hold where e does, or where it does not.
-void append_conditions(const Expr& e, bool holds, std::vector<Expr>& out) {
-  if (const auto* u = std::get_if<ir::Unary>(&e->value); u && u->op == ir::UnaryOp::kNot)
-    return append_conditions(u->x, !holds, out);
-  const auto* b = std::get_if<Binary>(&e->value);
-  if (b != nullptr && b->op == (holds ? BinaryOp::kAnd : BinaryOp::kOr)) {
-    append_conditions(b->a, holds, out);
-    append_conditions(b->b, holds, out);
-    return;
-  }
-  if (holds) return out.push_back(e);
-  if (b != nullptr && b->a->dtype == Dtype::kI64 && b->op == BinaryOp::kLt)
-    return out.push_back(ir::binary(BinaryOp::kLe, b->b, b->a));
-  if (b != nullptr && b->a->dtype == Dtype::kI64 && b->op == BinaryOp::kLe)
-    return out.push_back(ir::binary(BinaryOp::kLt, b->b, b->a));
-  if (b != nullptr && b->a->dtype == Dtype::kI64 && b->op == BinaryOp::kNe)
-    return out.push_back(ir::binary(BinaryOp::kEq, b->a, b->b));
-  out.push_back(negated(e));
+Expr whole_number(std::int64_t value) {
+  return ir::constant(static_cast<double>(value), Dtype::kI64);
 }
 
+const Binary* as_binary(const Expr& e, BinaryOp op) {
+  const auto* b = std::get_if<Binary>(&e->value);
+  return b != nullptr && b->op == op ? b : nullptr;
+}
+
+// The conditions of which all hold where e does, or where it does not.
+class Conditions {
+ public:
+  // Those that bound the iterator, most of all.
+  Conditions(const ir::Nest& nest, const ir::Block& block, int iter, std::vector<Expr>& out)
+      : nest_(nest), block_(block), iter_(iter), out_(out) {}
+
+  void append(const Expr& e, bool holds) {
+    if (const auto* u = std::get_if<ir::Unary>(&e->value); u && u->op == ir::UnaryOp::kNot)
+      return append(u->x, !holds);
+    const auto* b = std::get_if<Binary>(&e->value);
+    if (b != nullptr && b->op == (holds ? BinaryOp::kAnd : BinaryOp::kOr)) {
+      append(b->a, holds);
+      append(b->b, holds);
+      return;
+    }
+    const bool counts = b != nullptr && b->a->dtype == Dtype::kI64;
+    if (!holds) {
+      if (counts && b->op == BinaryOp::kLt) return compare(BinaryOp::kLe, b->b, b->a);
+      if (counts && b->op == BinaryOp::kLe) return compare(BinaryOp::kLt, b->b, b->a);
+      if (counts && b->op == BinaryOp::kNe) return compare(BinaryOp::kEq, b->a, b->b);
+      return out_.push_back(negated(e));
+    }
+    if (counts && (b->op == BinaryOp::kLt || b->op == BinaryOp::kLe || b->op == BinaryOp::kEq))
+      return compare(b->op, b->a, b->b);
+    out_.push_back(e);
+  }
+
+ private:
+  // a < b, a <= b or a == b, as comparisons of what is inside of quotients and absolute values that
+  // have the iterator.
+  void compare(BinaryOp op, const Expr& a, const Expr& b) {
+    if (op == BinaryOp::kEq) {
+      if (!is_quotient(a, b) && !is_quotient(b, a)) return out_.push_back(ir::binary(op, a, b));
+      compare(BinaryOp::kLe, a, b);
+      return compare(BinaryOp::kLe, b, a);
+    }
+    if (const auto* size = std::get_if<ir::Unary>(&a->value);
+        size != nullptr && size->op == ir::UnaryOp::kAbs && moves(size->x) && is_small(size->x) &&
+        is_small(b)) {
+      compare(op, size->x, b);
+      return compare(op, ir::unary(ir::UnaryOp::kNeg, b), size->x);
+    }
+    if (is_quotient(a, b)) {  // x / d <= b where x < b * d + d
+      const Binary& x = std::get<Binary>(a->value);
+      const Expr most = ir::binary(BinaryOp::kMul, b, x.b);
+      return compare(BinaryOp::kLt, x.a,
+                     op == BinaryOp::kLt ? most : ir::binary(BinaryOp::kAdd, most, x.b));
+    }
+    if (is_quotient(b, a)) {  // a <= x / d where a * d <= x
+      const Binary& x = std::get<Binary>(b->value);
+      const Expr least = ir::binary(BinaryOp::kMul, a, x.b);
+      return compare(BinaryOp::kLe,
+                     op == BinaryOp::kLe ? least : ir::binary(BinaryOp::kAdd, least, x.b), x.a);
+    }
+    out_.push_back(ir::binary(op, a, b));
+  }
+  // True for a quotient that is rounded down, by a number, where the other side may be multiplied.
+  bool is_quotient(const Expr& e, const Expr& other) const {
+    const Binary* quotient = as_binary(e, BinaryOp::kDiv);
+    if (quotient == nullptr || !moves(quotient->a)) return false;
+    const auto* by = std::get_if<ir::Const>(&quotient->b->value);
+    return by != nullptr && by->value <= static_cast<double>(kMostTimes) && is_small(other) &&
+           range_in(nest_, block_, quotient->a).low >= 0;
+  }
+  bool moves(const Expr& e) const { return iters_of(e).contains(iter_); }
+  bool is_small(const Expr& e) const {
+    const ir::IndexRange range = range_in(nest_, block_, e);
+    return range.low >= -kMostSmall && range.high <= kMostSmall;
+  }
+
+  const ir::Nest& nest_;
+  const ir::Block& block_;
+  int iter_;
+  std::vector<Expr>& out_;
+};
+
 // Takes the conditions off e, outermost first.
-Expr without_conditions(const Expr& e, ir::ReduceOp reduce, std::vector<Expr>& conditions) {
+Expr without_conditions(const Expr& e, ir::ReduceOp reduce, Conditions& found,
+                        const std::vector<Expr>& conditions) {
   if (const auto* s = std::get_if<ir::Select>(&e->value)) {
     const bool swapped = is_neutral(s->then, reduce);
     if (!swapped && !is_neutral(s->otherwise, reduce)) return e;
-    append_conditions(s->condition, !swapped, conditions);
-    return without_conditions(swapped ? s->otherwise : s->then, reduce, conditions);
+    found.append(s->condition, !swapped);
+    return without_conditions(swapped ? s->otherwise : s->then, reduce, found, conditions);
   }
   if (reduce != ir::ReduceOp::kSum) return e;
   if (const auto* c = std::get_if<ir::Cast>(&e->value); c && c->x->dtype == Dtype::kBool) {
-    append_conditions(c->x, true, conditions);
+    found.append(c->x, true);
     return ir::constant(1, e->dtype);
   }
   std::vector<Expr> factors = factors_of(e), kept;
   if (factors.size() < 2) return e;
   const std::size_t before = conditions.size();
   for (const Expr& factor : factors) {
-    Expr inner = without_conditions(factor, reduce, conditions);
+    Expr inner = without_conditions(factor, reduce, found, conditions);
     const auto* one = std::get_if<ir::Const>(&inner->value);
     if (inner == factor || one == nullptr || one->value != 1) kept.push_back(std::move(inner));
   }
@@ -81,6 +150,22 @@ Expr difference(const AffineAndRest& positive, const AffineAndRest& negative) {
   return ir::binary(BinaryOp::kAdd, rest, ir::value_of(affine));
 }
 
+// limit / times as a bound from above: where limit is negative, so is this.
+Expr rounded_down(const Expr& limit, std::int64_t times) {
+  if (times == 1) return limit;
+  const Expr least = ir::binary(BinaryOp::kMax, limit, whole_number(-times));
+  const Expr moved = ir::binary(BinaryOp::kAdd, least, whole_number(times));
+  const Expr quotient = ir::binary(BinaryOp::kDiv, moved, whole_number(times));
+  return ir::binary(BinaryOp::kSub, quotient, whole_number(1));
+}
+// The same from below: where limit is negative, this is 0.
+Expr rounded_up(const Expr& limit, std::int64_t times) {
+  if (times == 1) return limit;
+  const Expr least = ir::binary(BinaryOp::kMax, limit, whole_number(0));
+  const Expr moved = ir::binary(BinaryOp::kAdd, least, whole_number(times - 1));
+  return ir::binary(BinaryOp::kDiv, moved, whole_number(times));
+}
+
 void append_bounds(const Expr& condition, int iter, std::vector<Bound>& out) {
   const auto* b = std::get_if<Binary>(&condition->value);
   if (b == nullptr || b->a->dtype != Dtype::kI64) return;
@@ -89,14 +174,15 @@ void append_bounds(const Expr& condition, int iter, std::vector<Bound>& out) {
   for (const Expr& rest : {a.rest, c.rest})
     if (rest && iters_of(rest).contains(iter)) return;
   const std::int64_t of_a = a.affine.coef_of(iter), of_c = c.affine.coef_of(iter);
-  if (of_a - of_c != 1 && of_a - of_c != -1) return;
+  const std::int64_t times = of_a < of_c ? of_c - of_a : of_a - of_c;
+  if (times == 0 || times > kMostTimes) return;
   a.affine = a.affine + Affine::iter(iter) * -of_a;
   c.affine = c.affine + Affine::iter(iter) * -of_c;
-  const bool above = of_a - of_c == 1;
+  const bool above = of_a > of_c;
   if (b->op == BinaryOp::kLt) (above ? c : a).affine.offset += above ? -1 : 1;
   const Expr limit = above ? difference(c, a) : difference(a, c);
-  out.push_back({limit, above});
-  if (b->op == BinaryOp::kEq) out.push_back({limit, !above});
+  if (b->op == BinaryOp::kEq || !above) out.push_back({rounded_up(limit, times), false});
+  if (b->op == BinaryOp::kEq || above) out.push_back({rounded_down(limit, times), true});
 }
 
 // The value at a point; nothing where it depends on what only a run knows.
@@ -230,6 +316,14 @@ std::optional<std::int64_t> longest_by_points(const ir::Nest& nest, const ir::Bl
   return longest;
 }
 
+// high - low, where what they have in common cancels out.
+ir::IndexRange range_of_difference(const ir::Nest& nest, const ir::Block& block, const Expr& high,
+                                   const Expr& low) {
+  AffineAndRest a = ir::affine_and_rest(high), b = ir::affine_and_rest(low);
+  if (a.rest && b.rest && ir::equal(a.rest, b.rest)) a.rest = b.rest = nullptr;
+  return range_in(nest, block, difference(a, b));
+}
+
 std::int64_t longest_by_ranges(const ir::Nest& nest, const ir::Block& block, std::int64_t extent,
                                const std::vector<Bound>& bounds) {
   std::int64_t longest = extent;
@@ -242,18 +336,60 @@ std::int64_t longest_by_ranges(const ir::Nest& nest, const ir::Block& block, std
     else if (range.low > 0) shorten(extent - 1 - std::min(range.low, extent - 1));
     for (const Bound& low : bounds)
       if (high.above && !low.above)
-        shorten(range_in(nest, block, ir::binary(BinaryOp::kSub, high.limit, low.limit)).high);
+        shorten(range_of_difference(nest, block, high.limit, low.limit).high);
   }
   return std::min(longest, extent);
 }
 
+// The shortest window from a bound that is affine, over at most this share of the loop.
+constexpr std::int64_t kAffinePart = 2;
+
+std::optional<WindowOf> affine_window(const ir::Nest& nest, const ir::Block& block,
+                                      std::int64_t extent, const std::vector<Bound>& bounds) {
+  std::optional<WindowOf> best;
+  for (const Bound& low : bounds) {
+    if (low.above || ir::affine_and_rest(low.limit).rest || iters_of(low.limit).empty()) continue;
+    for (const Bound& high : bounds) {
+      if (!high.above) continue;
+      const std::int64_t last = range_of_difference(nest, block, high.limit, low.limit).high;
+      if (last < 0 || last >= extent / kAffinePart || (best && last + 1 >= best->length)) continue;
+      best = WindowOf{ir::value_of(ir::affine_and_rest(low.limit).affine), last + 1, true};
+    }
+  }
+  return best;
+}
+
+// A sum's terms are 0 where a factor that is read with `else 0` lies outside of its tensor. Of few
+// taps that bounds nothing.
+constexpr std::int64_t kLongAxis = 16;
+
+void append_borders(const ir::Nest& nest, const ir::Block& block, int iter, const Expr& terms,
+                    Conditions& found) {
+  if (block.reduce != ir::ReduceOp::kSum || extent_of(nest, block, iter) < kLongAxis) return;
+  for (const Expr& factor : factors_of(terms)) {
+    const auto* read = std::get_if<ir::Read>(&factor->value);
+    if (read == nullptr || read->pad != 0) continue;
+    for (std::size_t d = 0; d < read->index.size(); ++d) {
+      const Affine& row = read->index[d];
+      if (row.coef_of(iter) == 0 || row.terms.size() < 2) continue;
+      const std::int64_t size =
+          nest.sizes.constant_value(nest.buffers[static_cast<std::size_t>(read->tensor)].shape[d]);
+      const Expr place = ir::value_of(row);
+      found.append(ir::binary(BinaryOp::kLe, whole_number(0), place), true);
+      found.append(ir::binary(BinaryOp::kLt, place, whole_number(size)), true);
+    }
+  }
+}
+
 }  // namespace
 
-std::optional<BoundedTerms> bounded_terms(const ir::Block& block, int iter) {
+std::optional<BoundedTerms> bounded_terms(const ir::Nest& nest, const ir::Block& block, int iter) {
   if (block.reduce == ir::ReduceOp::kNone) return std::nullopt;
   BoundedTerms out;
   std::vector<Expr> conditions;
-  out.terms = without_conditions(block.body, block.reduce, conditions);
+  Conditions found(nest, block, iter, conditions);
+  out.terms = without_conditions(block.body, block.reduce, found, conditions);
+  append_borders(nest, block, iter, out.terms, found);
   for (const Expr& condition : conditions) {
     append_bounds(condition, iter, out.bounds);
     if (out.bounds.size() == out.bounding.size()) out.others.push_back(condition);
@@ -261,6 +397,14 @@ std::optional<BoundedTerms> bounded_terms(const ir::Block& block, int iter) {
   }
   if (out.bounds.empty()) return std::nullopt;
   return out;
+}
+
+std::optional<Expr> condition_of(const ir::Nest& nest, const ir::Block& block, const Expr& e,
+                                 const Bound& bound) {
+  const Expr& low = bound.above ? e : bound.limit;
+  const Expr& high = bound.above ? bound.limit : e;
+  if (range_of_difference(nest, block, high, low).low >= 0) return std::nullopt;
+  return ir::binary(BinaryOp::kLe, low, high);
 }
 
 Expr all_of(const std::vector<Expr>& conditions) {
@@ -281,6 +425,13 @@ ir::IndexRange range_in(const ir::Nest& nest, const ir::Block& block, const Expr
 
 WindowOf window_of(const ir::Nest& nest, const ir::Block& block, int iter,
                    const std::vector<Bound>& bounds) {
+  if (auto affine = affine_window(nest, block, extent_of(nest, block, iter), bounds))
+    return *affine;
+  return window_inside(nest, block, iter, bounds);
+}
+
+WindowOf window_inside(const ir::Nest& nest, const ir::Block& block, int iter,
+                       const std::vector<Bound>& bounds) {
   const std::int64_t extent = extent_of(nest, block, iter);
   WindowOf out;
   for (const Bound& bound : bounds)

@@ -24,7 +24,7 @@ struct BoundedTerms {
 // The body as such terms. What is reduced where a condition fails is the reduction's neutral
 // element. A sum may also have its condition as a factor, of 0 and 1 or a select. Nothing where no
 // condition bounds the iterator.
-std::optional<BoundedTerms> bounded_terms(const ir::Block& block, int iter);
+std::optional<BoundedTerms> bounded_terms(const ir::Nest& nest, const ir::Block& block, int iter);
 
 ir::Expr all_of(const std::vector<ir::Expr>& conditions);  // at least one
 
@@ -35,8 +35,17 @@ ir::IndexRange range_in(const ir::Nest& nest, const ir::Block& block, const ir::
 struct WindowOf {
   ir::Expr start;           // the first one that may count, of i64; not below 0
   std::int64_t length = 1;  // of the longest window; 1 if all are empty
+  // True where the start is affine and its window is shorter than the loop from wherever it begins,
+  // before the first iteration and behind the last, too.
+  bool may_leave = false;
 };
 WindowOf window_of(const ir::Nest& nest, const ir::Block& block, int iter,
                    const std::vector<Bound>& bounds);
+// The same, which never may.
+WindowOf window_inside(const ir::Nest& nest, const ir::Block& block, int iter,
+                       const std::vector<Bound>& bounds);
+// e <= limit, or limit <= e, as a condition; nothing where it always holds.
+std::optional<ir::Expr> condition_of(const ir::Nest& nest, const ir::Block& block,
+                                     const ir::Expr& e, const Bound& bound);
 
 }  // namespace lathe::schedule

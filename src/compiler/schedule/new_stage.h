@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "compiler/schedule/edit.h"
+#include "compiler/schedule/parts.h"
 
 namespace lathe::schedule {
 
@@ -56,6 +57,15 @@ class NewStage {
     block_.index.push_back(ir::Affine::iter(number));
     shape_.push_back(extent);
     return number;
+  }
+  // The same for each axis of an expression in the block.
+  StepResult<void> add_axes(const ir::Block& block, const std::vector<ValueAxis>& axes) {
+    for (std::size_t a = 0; a < axes.size(); ++a) {
+      const bool plain = axes[a].along.terms.size() == 1;
+      const auto iter = static_cast<std::size_t>(axes[a].along.terms.front().iter);
+      LATHE_TRY(add(plain ? block.iters[iter].name : "d" + std::to_string(a), axes[a].size));
+    }
+    return {};
   }
   StepResult<ir::LoopId> add_loop_of(const std::string& name, std::int64_t extent) {
     parent_ = LATHE_TRY(add_loop(nest_, block_.name + "." + name, nest_.sizes.constant(extent),

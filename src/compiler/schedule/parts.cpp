@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <numeric>
+#include <utility>
 
 namespace lathe::schedule {
 namespace {
@@ -43,12 +44,37 @@ Affine linear_part(Affine row) {
   return row;
 }
 
+bool is_number_one(const Expr& e) {
+  const auto* value = std::get_if<ir::Const>(&e->value);
+  return value != nullptr && value->value == 1;
+}
+
+void append_factors(const Expr& e, bool absolute, std::vector<Expr>& out);
+
+// 1 / x for each part of the denominator.
+void append_reciprocals(const Expr& denominator, bool absolute, std::vector<Expr>& out) {
+  std::vector<Expr> factors, parts;
+  append_factors(denominator, absolute, factors);
+  for (const Expr& factor : factors) {
+    const auto alike = std::ranges::find_if(
+        parts, [&](const Expr& part) { return iters_of(part) == iters_of(factor); });
+    if (alike == parts.end()) parts.push_back(factor);
+    else *alike = product_of({*alike, factor});
+  }
+  for (const Expr& part : parts)
+    out.push_back(ir::binary(ir::BinaryOp::kDiv, ir::constant(1, part->dtype), part));
+}
+
 void append_factors(const Expr& e, bool absolute, std::vector<Expr>& out) {
   const auto* product = std::get_if<ir::Binary>(&e->value);
   if (product != nullptr && product->op == ir::BinaryOp::kMul) {
     append_factors(product->a, absolute, out);
     append_factors(product->b, absolute, out);
     return;
+  }
+  if (product != nullptr && product->op == ir::BinaryOp::kDiv && is_float(e->dtype)) {
+    if (!is_number_one(product->a)) append_factors(product->a, absolute, out);
+    return append_reciprocals(product->b, absolute, out);
   }
   const auto* unary = std::get_if<ir::Unary>(&e->value);
   if (unary != nullptr && unary->op == ir::UnaryOp::kAbs && is_float(e->dtype))
@@ -114,8 +140,13 @@ std::vector<Term> terms_of(const Expr& e) {
 
 Expr product_of(const std::vector<Expr>& factors) {
   Expr product = factors.front();
-  for (std::size_t i = 1; i < factors.size(); ++i)
-    product = ir::binary(ir::BinaryOp::kMul, product, factors[i]);
+  for (std::size_t i = 1; i < factors.size(); ++i) {
+    const auto* quotient = std::get_if<ir::Binary>(&factors[i]->value);
+    if (quotient != nullptr && quotient->op == ir::BinaryOp::kDiv && is_number_one(quotient->a) &&
+        is_float(quotient->a->dtype))
+      product = ir::binary(ir::BinaryOp::kDiv, product, quotient->b);
+    else product = ir::binary(ir::BinaryOp::kMul, product, factors[i]);
+  }
   return product;
 }
 
@@ -133,15 +164,22 @@ std::set<int> iters_of(const Expr& e) {
   return {iters.begin(), iters.end()};
 }
 
-std::vector<ValueAxis> value_axes(const ir::Nest& nest, const ir::Block& block, const Expr& e) {
+std::vector<ValueAxis> value_axes(const ir::Nest& nest, const ir::Block& block, const Expr& e,
+                                  const std::set<int>& reduced) {
   std::vector<ValueAxis> by_iter, by_row;
-  for (const int iter : iters_in_order(e))
-    by_iter.push_back(axis_along(nest, block, Affine::iter(iter)));
-  for_each_row(e, [&](const Affine& row) {
-    if (row.terms.empty()) return;
+  const auto add = [&](const Affine& row) {
     const Affine along = linear_part(row);
     if (std::ranges::find(by_row, along, &ValueAxis::along) == by_row.end())
       by_row.push_back(axis_along(nest, block, along));
+  };
+  const auto is_reduced = [&](const ir::AffineTerm& term) { return reduced.contains(term.iter); };
+  for (const int iter : iters_in_order(e))
+    if (!reduced.contains(iter)) by_iter.push_back(axis_along(nest, block, Affine::iter(iter)));
+  for_each_row(e, [&](const Affine& row) {
+    if (row.terms.empty()) return;
+    if (std::ranges::none_of(row.terms, is_reduced)) return add(row);
+    for (const ir::AffineTerm& term : row.terms)
+      if (!is_reduced(term)) add(Affine::iter(term.iter));
   });
   return elements_of(by_row) < elements_of(by_iter) ? by_row : by_iter;
 }
@@ -150,6 +188,73 @@ double elements_of(const std::vector<ValueAxis>& axes) {
   double elements = 1;
   for (const ValueAxis& axis : axes) elements *= static_cast<double>(axis.size);
   return elements;
+}
+
+namespace {
+
+// What stands for a block's iterators once others count along axes.
+class AlongAxes {
+ public:
+  AlongAxes(const std::vector<ValueAxis>& axes, const std::map<int, int>& others)
+      : axes_(axes), others_(others) {}
+
+  Expr leaf(const Expr& leaf) const {
+    if (const auto* value = std::get_if<ir::IterValue>(&leaf->value))
+      return ir::iter_value(number_of(value->iter));
+    if (const auto* range = std::get_if<ir::InRange>(&leaf->value)) {
+      std::vector<ir::InRange::Row> rows = range->rows;
+      for (ir::InRange::Row& row : rows) row.index = at(row.index);
+      return ir::in_range(std::move(rows));
+    }
+    if (std::holds_alternative<ir::Lookup>(leaf->value)) return leaf;
+    const auto& read = std::get<ir::Read>(leaf->value);
+    std::vector<Affine> index;
+    for (const Affine& row : read.index) index.push_back(at(row));
+    return ir::read(read.tensor, std::move(index), leaf->dtype, read.pad);
+  }
+
+ private:
+  Affine at(const Affine& row) const {
+    if (row.terms.empty()) return row;
+    const auto [number, factor] = axis_of(row);
+    if (number >= 0)
+      return Affine::iter(number, factor) +
+             Affine::constant(factor * axes_[static_cast<std::size_t>(number)].low + row.offset);
+    Affine out = Affine::constant(row.offset);
+    for (const ir::AffineTerm& term : row.terms)
+      out = out + Affine::iter(number_of(term.iter), term.coef);
+    return out;
+  }
+  int number_of(int iter) const {
+    const auto other = others_.find(iter);
+    return other != others_.end() ? other->second : axis_of(Affine::iter(iter)).first;
+  }
+  // The axis that the row is a multiple of, and the factor; -1: none.
+  std::pair<int, std::int64_t> axis_of(const Affine& row) const {
+    for (std::size_t a = 0; a < axes_.size(); ++a) {
+      const Affine& along = axes_[a].along;
+      const std::int64_t factor = row.coef_of(along.terms.front().iter) / along.terms.front().coef;
+      if (factor != 0 && (along * factor).terms == row.terms) return {static_cast<int>(a), factor};
+    }
+    return {-1, 0};
+  }
+
+  const std::vector<ValueAxis>& axes_;
+  const std::map<int, int>& others_;
+};
+
+}  // namespace
+
+Expr along_axes(const Expr& e, const std::vector<ValueAxis>& axes,
+                const std::map<int, int>& others) {
+  const AlongAxes along(axes, others);
+  return ir::rewrite_leaves(e, [&](const Expr& leaf) { return along.leaf(leaf); });
+}
+
+std::vector<Affine> index_along(const std::vector<ValueAxis>& axes) {
+  std::vector<Affine> index;
+  for (const ValueAxis& axis : axes) index.push_back(axis.along + Affine::constant(-axis.low));
+  return index;
 }
 
 }  // namespace lathe::schedule

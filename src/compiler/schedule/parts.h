@@ -2,6 +2,7 @@
 // them.
 #pragma once
 
+#include <map>
 #include <set>
 #include <vector>
 
@@ -15,9 +16,12 @@ std::vector<ir::Expr> subexpressions(const ir::Expr& e);
 ir::Expr replaced(const ir::Expr& e, const ir::Expr& what, const ir::Expr& by);
 
 // The factors of e, from left to right, those of products in it included; e itself where it is no
-// product. The absolute value of a product has the absolute values of its factors.
+// product. The absolute value of a product has the absolute values of its factors. A quotient of
+// floats has those of its numerator and 1 / x, for each part x of its denominator that depends on
+// other iterators.
 std::vector<ir::Expr> factors_of(const ir::Expr& e);
-ir::Expr product_of(const std::vector<ir::Expr>& factors);  // from left to right; at least one
+// From left to right; at least one. 1 / x divides what stands before it.
+ir::Expr product_of(const std::vector<ir::Expr>& factors);
 
 // The terms of e, from left to right, those of sums and differences in it included; e itself where
 // it is neither.
@@ -40,8 +44,15 @@ struct ValueAxis {
   std::int64_t size = 1;  // how many there are from that to the largest
 };
 // Of an expression in a block, the axes with the fewest elements: by the rows, or an axis for each
-// iterator.
-std::vector<ValueAxis> value_axes(const ir::Nest& nest, const ir::Block& block, const ir::Expr& e);
+// iterator. What is reduced over the iterators of `reduced` has no axis for these.
+std::vector<ValueAxis> value_axes(const ir::Nest& nest, const ir::Block& block, const ir::Expr& e,
+                                  const std::set<int>& reduced = {});
 double elements_of(const std::vector<ValueAxis>& axes);
+// The expression in iterators that count along these axes, axis a as iterator a. Iterators without
+// an axis get the numbers of `others`.
+ir::Expr along_axes(const ir::Expr& e, const std::vector<ValueAxis>& axes,
+                    const std::map<int, int>& others = {});
+// Where the block reads what has these axes.
+std::vector<ir::Affine> index_along(const std::vector<ValueAxis>& axes);
 
 }  // namespace lathe::schedule

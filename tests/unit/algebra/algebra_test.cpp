@@ -58,6 +58,58 @@ TEST(Algebra, KeepsWhatASumWouldComputeAnew) {
             "precompute expression 2 of Y as Y.kept");
 }
 
+TEST(Algebra, DividesOutsideOfTheSum) {
+  EXPECT_EQ(rewrites("A: f32[99,256]; B: f32[256,64]; t: f32[99]\n"
+                     "Y[i,j] = sum(k) A[i,k] * B[k,j] / (t[i] * t[i] + 1)"),
+            "contract factors 0, 1 of Y as Y.first");
+  EXPECT_EQ(rewrites("A: f32[99,256]; B: f32[256,64]; s: f32[256]\n"
+                     "Y[i,j] = sum(k) A[i,k] / sqrt(s[k]) * B[k,j]"),
+            "contract factors 1, 2 of Y as Y.first; precompute expression 1 of Y.first as "
+            "Y.first.kept");
+}
+
+TEST(Algebra, ReducesOnceWhatSeveralBlocksDo) {
+  EXPECT_EQ(rewrites("X: f32[99,256]\n"
+                     "Y[i,j] = X[i,j] / (sum(k) X[i,k]) + (sum(k) X[i,k]) * (max(k) X[i,k])"),
+            "share Y_acc2 from Y_acc; inline Y_acc2");
+}
+
+TEST(Algebra, ReadsWhatAnotherBlockKeeps) {
+  const std::string numerator = "N[i,o] = sum(k) exp(X[i,k]) * V[k,o]\n",
+                    denominator = "D[i] = sum(j:256) exp(X[i,j])\n",
+                    start = "X: f32[99,256]; V: f32[256,64]\n";
+  EXPECT_EQ(rewrites(start + numerator + denominator),
+            "precompute expression 1 of N as N.kept; share D from N.kept");
+  EXPECT_EQ(rewrites(start + denominator + numerator),
+            "precompute expression 0 of D as D.kept; share N from D.kept");
+  EXPECT_EQ(rewrites("X: f32[300,61]; m: f32[61]\n"
+                     "Y[i,j] = sum(n) (X[n,i] - m[i]) * (X[n,j] - m[j])"),
+            "precompute expression 1 of Y as Y.kept; share Y from Y.kept");
+}
+
+TEST(Algebra, GoesAlongOneDimensionOfAWindowFirst) {
+  EXPECT_EQ(rewrites("X: f32[100,300]\nY[y,x] = sum(r:7,s:7) X[y+r,x+s]"),
+            "separate r of Y as Y.along");
+  EXPECT_EQ(rewrites("X: f32[100,300]\nY[y:100,x:300] = max(r:5,s:5) X[y+r-2,x+s-2 else -inf]"),
+            "separate r of Y as Y.along");
+  EXPECT_EQ(rewrites("X: f32[100,300]; g: f32[5]; h: f32[5]\n"
+                     "Y[y,x] = sum(r,s) X[y+r,x+s] * g[r] * h[s]"),
+            "separate r of Y as Y.along");
+  EXPECT_EQ(rewrites("X: f32[100,300]\nY[y,x] = sum(r:3,s:3) X[y+r,x+s]"), "");
+  EXPECT_EQ(rewrites("X: f32[100,300]; k: f32[5,5]\nY[y,x] = sum(r,s) X[y+r,x+s] * k[r,s]"), "");
+}
+
+TEST(Algebra, KeepsWhatNeighboursShareOnce) {
+  EXPECT_EQ(rewrites("X: f32[16,30,30]; Z: f32[16,30,30]; W: f32[24,16,3,3]\n"
+                     "Y[o,y,x] = sum(c,r,s) X[c,y+r,x+s] * Z[c,y+r,x+s] * W[o,c,r,s]"),
+            "contract factors 0, 1 of Y as Y.first");
+  EXPECT_EQ(rewritten(parsed("X: f32[16,30,30]; Z: f32[16,30,30]; W: f32[24,16,3,3]\n"
+                             "Y[o,y,x] = sum(c,r,s) X[c,y+r,x+s] * Z[c,y+r,x+s] * W[o,c,r,s]"))
+                .workload.tensors.back()
+                .shape,
+            (std::vector<std::int64_t>{16, 30, 30}));
+}
+
 TEST(Algebra, LeavesAloneWhatSavesNothing) {
   EXPECT_EQ(rewrites("X: f32[64,256]; m: f32[64]\nY[i] = sum(k) exp(X[i,k] - m[i])"), "");
   EXPECT_EQ(rewrites("X: f32[99,256]; g: f32[99]\nY[i,j] = X[i,j] * sigmoid(g[i])"), "");
@@ -89,8 +141,9 @@ Letters random_letters(Rng& rng) {
     for (const int i : own) index.push_back(name(i)), sizes.push_back(std::to_string(size(i)));
     declared.push_back(
         fmt::format("{}: f32[{}]", static_cast<char>('A' + f), fmt::join(sizes, ",")));
-    const char* const kFactors[] = {"{}[{}]", "{}[{}]", "{}[{}]", "tanh({}[{}])", "abs({}[{}])"};
-    read.push_back(fmt::format(fmt::runtime(kFactors[rng.below(5)]), static_cast<char>('A' + f),
+    const char* const kFactors[] = {"{}[{}]",       "{}[{}]",      "{}[{}]",
+                                    "tanh({}[{}])", "abs({}[{}])", "1 / (abs({}[{}]) + 1)"};
+    read.push_back(fmt::format(fmt::runtime(kFactors[rng.below(6)]), static_cast<char>('A' + f),
                                fmt::join(index, ",")));
     if (rng.chance(0.1)) read.push_back("0.75");
     seen.insert(own.begin(), own.end());
@@ -130,6 +183,92 @@ TEST(Algebra, RewrittenProgramsComputeTheSame) {
     EXPECT_EQ(ir::print(te::naive_nest(rewritten(workload).workload)), ir::print(nest));
   }
   EXPECT_GT(count, 40);
+}
+
+// Windows of two dimensions, as a reduction of a product; some of the factors have one of them.
+std::string random_windows(Rng& rng) {
+  const auto number = [&](std::int64_t most) { return rng.between(1, most); };
+  const auto y = number(7), x = number(9), r = number(4), s = number(5), step = number(2),
+             apart = number(2);
+  const char* const reduces[] = {"sum", "sum", "max", "min", "prod"};
+  const std::string reduce = reduces[rng.below(5)];
+  const char* const pads[] = {"", " else 0", " else 1"};
+  const char* const places[] = {"{0}*y+r,{1}*x+s", "{0}*y+{1}*r,x+s", "y+r,{0}*x+{1}*s-1"};
+  const std::size_t place = rng.below(3);
+  std::string read = fmt::format(fmt::runtime(places[place]), step, apart);
+  const std::string pad = place == 2 ? " else 0" : pads[rng.below(3)];
+  std::string body = fmt::format("X[{}{}]", read, pad);
+  const char* const factors[] = {" * G[r]", " * H[s]", " * K[r,s]", " * X[y,x]", " * 0.5", ""};
+  for (int more = static_cast<int>(rng.below(3)); more > 0; --more) body += factors[rng.below(6)];
+  if (rng.chance(0.2)) body = fmt::format("exp({})", body);
+  return fmt::format(
+      "X: f32[{},{}]; G: f32[{}]; H: f32[{}]; K: f32[{},{}]\n"
+      "Z[r:{},s:{}] = G[r] + H[s] + K[r,s]\n"
+      "Y[y:{},x:{}] = {}(r:{},s:{}) {}",
+      2 * y + 2 * r, 2 * x + 2 * s, r, s, r, s, r, s, y, x, reduce, r, s, body);
+}
+
+TEST(Algebra, SeparatedWindowsComputeTheSame) {
+  int made = 0;
+  for (std::uint64_t seed = 0; seed < 300; ++seed) {
+    Rng rng(seed);
+    const std::string text = random_windows(rng);
+    const te::Workload workload = parsed(text);
+    const auto inputs = interp::random_inputs(workload, rng);
+    const auto want = interp::evaluate(workload, inputs);
+    ASSERT_TRUE(want) << want.error().text();
+    for (const char* first : {"r", "s"}) {
+      ir::Nest nest = te::naive_nest(workload);
+      if (!schedule::apply(nest, schedule::Separate{"Y", {first}, "T"})) continue;
+      ++made;
+      ASSERT_TRUE(ir::verify(nest)) << ir::verify(nest).error().text() << "\n" << text;
+      const auto got = interp::evaluate(ir::SizedNest(nest, {}), inputs);
+      ASSERT_TRUE(got) << got.error().text();
+      ASSERT_EQ(interp::compare(want->back(), got->back().values, 2), "") << "seed " << seed << "\n"
+                                                                          << text << "\n"
+                                                                          << ir::print(nest);
+    }
+  }
+  EXPECT_GT(made, 300);
+}
+
+// Two statements, the second of which has what the first one computes.
+std::string random_repetition(Rng& rng) {
+  const char* const what[] = {"exp(X[{0},{1}])", "X[{0},{1}] * V[{1}]", "X[{0},{1}] / (V[{0}] + 3)",
+                              "tanh(V[{0}]) + X[{0},{1}]"};
+  const auto kind = rng.below(4);
+  const auto as = [&](const char* i, const char* j) {
+    return fmt::format(fmt::runtime(what[kind]), i, j);
+  };
+  const char* const uses[] = {"sum(k:{0}) ({1}) * W[k]", "max(k:{0}) ({2})",
+                              "sum(k:{0}) ({2} + {1})", "{3} - W[i]",
+                              "sum(k:{0}) ({1}) * ({1}) * 2"};
+  const auto size = rng.between(2, 7);
+  const std::string use =
+      fmt::format(fmt::runtime(uses[rng.below(5)]), size, as("i", "k"), as("k", "i"), as("i", "0"));
+  return fmt::format(
+      "X: f32[{0},{0}]; V: f32[{0}]; W: f32[{0}]\nE[p,q] = {1}\nY[i:{0}] = {2}\n"
+      "Z[i] = Y[i] + E[0,i] + W[i] + V[i]",
+      size, as("p", "q"), use);
+}
+
+TEST(Algebra, SharedExpressionsComputeTheSame) {
+  for (std::uint64_t seed = 0; seed < 200; ++seed) {
+    Rng rng(seed);
+    const std::string text = random_repetition(rng);
+    const te::Workload workload = parsed(text);
+    const auto inputs = interp::random_inputs(workload, rng);
+    const auto want = interp::evaluate(workload, inputs);
+    ASSERT_TRUE(want) << want.error().text();
+    ir::Nest nest = te::naive_nest(workload);
+    const std::string user = nest.find_block("Y_acc") >= 0 ? "Y_acc" : "Y";
+    ASSERT_TRUE(schedule::apply(nest, schedule::Share{user, "E"})) << text;
+    ASSERT_TRUE(ir::verify(nest)) << ir::verify(nest).error().text() << "\n" << text;
+    const auto got = interp::evaluate(ir::SizedNest(nest, {}), inputs);
+    ASSERT_TRUE(got) << got.error().text();
+    ASSERT_EQ(interp::compare(want->back(), got->back().values, 2), "") << text << "\n"
+                                                                        << ir::print(nest);
+  }
 }
 
 // Multiplications and additions of an order, by its own account.

@@ -65,6 +65,36 @@ TEST(Bounded, ReductionsBetweenBoundsRunOverTheWindow) {
             "window of Y along h; window of Y along w");
 }
 
+TEST(Bounded, BandsAndBlocksAndOneHotsAreWindows) {
+  EXPECT_EQ(
+      steps_of("A: f32[60,60]; x: f32[60]\nY[i] = sum(j) select(abs(i-j) <= 3, A[i,j]*x[j], 0)"),
+      "window of Y along j");
+  EXPECT_EQ(steps_of("X: f32[16,64]\nY[c,y:16] = sum(h:64) select(h/4 == y, X[c,h], 0)"),
+            "window of Y along h");
+  EXPECT_EQ(steps_of("X: f32[16,35]\n"
+                     "Y[c,y:6] = max(h:35) select(6*h >= 35*y && 6*h < 35*(y+1), X[c,h], -inf)"),
+            "window of Y along h");
+  EXPECT_EQ(steps_of("I: i32[50] in 0..99; W: f32[100,64]\n"
+                     "Y[i,o] = sum(k) f32(i64(I[i]) == k) * W[k,o]"),
+            "window of Y along k");
+}
+
+TEST(Bounded, WindowsThatSlideAreThoseOfAConvolution) {
+  const auto body = [](const std::string& text) {
+    const te::Workload made = rewritten(workload_of(text)).workload;
+    return te::print_workload(made);
+  };
+  EXPECT_NE(body("X: f32[4,50]\nY[i,t:50] = sum(s:50) select(s <= t && s > t-6, X[i,s], 0)")
+                .find("sum(s:6) X[i,t + s - 5 else 0]"),
+            std::string::npos);
+  EXPECT_NE(
+      body("h: f32[6]; x: f32[50]\nY[t:50] = sum(s:50) h[t-s else 0] * x[s]").find("x[t + s - 5]"),
+      std::string::npos);
+  EXPECT_EQ(steps_of("A: f32[60,60]; B: f32[60,20]\n"
+                     "Y[i,o] = sum(j) select(j <= i, A[i,j]*B[j,o], 0)"),
+            "window of Y along j");
+}
+
 TEST(Bounded, SumsOfProductsAreSeveral) {
   EXPECT_EQ(steps_of("X: f32[16,64]; W: f32[99,64]; H: f32[16,64]; U: f32[99,64]\n"
                      "Y[b,o] = sum(k) (X[b,k]*W[o,k] + H[b,k]*U[o,k])"),
@@ -89,10 +119,26 @@ const char* pick(Rng& rng, std::initializer_list<const char*> of) {
 
 // A condition on s, or its negation.
 std::string comparison(Rng& rng, const std::string& limit) {
-  const char* const forms[] = {"s <= {0}",     "s < {0}",     "s >= {0}", "s > {0}",
-                               "{0} - s >= 0", "{0} - s < 0", "{0} > s",  "s - {0} <= 1",
-                               "!(s > {0})",   "!(s <= {0})", "s == {0}", "{0} + 1 < s + 1"};
-  return fmt::format(fmt::runtime(forms[rng.below(12)]), limit);
+  const char* const forms[] = {"s <= {0}",
+                               "s < {0}",
+                               "s >= {0}",
+                               "s > {0}",
+                               "{0} - s >= 0",
+                               "{0} - s < 0",
+                               "{0} > s",
+                               "s - {0} <= 1",
+                               "!(s > {0})",
+                               "!(s <= {0})",
+                               "s == {0}",
+                               "{0} + 1 < s + 1",
+                               "s / 3 == {0}",
+                               "s / 2 < {0}",
+                               "{0} <= s / 4",
+                               "2 * s <= {0}",
+                               "3 * s > {0}",
+                               "abs(s - {0}) <= 2",
+                               "!(abs({0} - s) > 1)"};
+  return fmt::format(fmt::runtime(forms[rng.below(19)]), limit);
 }
 
 std::string limit_of(Rng& rng) {
@@ -114,8 +160,10 @@ std::string random_bounded(Rng& rng) {
                         : kind == "prod" ? "1"
                         : kind == "max"  ? (real ? "-inf" : "-2147483648")
                                          : (real ? "inf" : "2147483647");
-  std::string term = pick(rng, {"X[s,u]", "X[s,u]", "X[s,u] * V[s]", "X[s,u] * V[k]",
-                                "X[s,u] * G[t]", "V[s]", "X[s,u] * G[s - 1 else 0]"});
+  std::string term =
+      pick(rng, {"X[s,u]", "X[s,u]", "X[s,u] * V[s]", "X[s,u] * V[k]", "X[s,u] * G[t]", "V[s]",
+                 "X[s,u] * G[s - 1 else 0]", "X[s,u] * G[t - s + 2 else 0]",
+                 "G[s - t else 0] * V[s]", "X[s,u] * T[max(min(t - s, 12), 0)]"});
   const bool also_k = term.find("[k]") != std::string::npos;
   const std::string type = real ? "f32" : "i32";
   const std::string flag = type + "(" + condition + ")";
@@ -124,12 +172,12 @@ std::string random_bounded(Rng& rng) {
                          : fmt::format("select(!({}), {}, {})", condition, neutral, term);
   if (kind == "sum" && rng.chance(0.2)) body = flag + " * " + term;
   if (kind == "sum" && rng.chance(0.2)) body += " * G[t]";
-  const auto sizes = {1, 2, 5, 7, 13};
+  const auto sizes = {1, 2, 5, 7, 13, 19};
   const auto size = [&] { return sizes.begin()[rng.below(sizes.size())]; };
   const int s = size(), t = size(), u = size();
   const std::string x = fmt::format("X: {}[{},{}]", type, s, u);
   const auto result = pick(rng, {"t:{0},u:{1}", "u:{1},t:{0}"});
-  return used({x, "V: " + type + "[13]", "G: " + type + "[13]"}, body) +
+  return used({x, "V: " + type + "[19]", "G: " + type + "[19]", "T: " + type + "[13]"}, body) +
          fmt::format("Y[{}] = {}(s:{}{}) {}", fmt::format(fmt::runtime(result), t, u), reduce, s,
                      also_k ? ",k:3" : "", body);
 }

@@ -159,6 +159,21 @@ TEST(TeEval, AnglesBeyondTheLimitAreKnownToBeSomeAngle) {
   EXPECT_LT(out->front().bounds[2], 2.1);
 }
 
+TEST(TeEval, WhatIsNotFiniteIsOpenWhereFactorsMayBeSummedUpFirst) {
+  const auto bound_of = [](const std::string& text, bool of_three = true) {
+    const Tensor a{Dtype::kF32, {2}, {-HUGE_VAL, 1}, {}}, b{Dtype::kF32, {2}, {1, -1}, {}};
+    std::vector<Tensor> inputs = {a, b};
+    if (of_three) inputs.push_back(b);
+    return evaluate(parsed(text), inputs)->front().bounds.at(0);
+  };
+  const std::string two = "A: f32[2]; B: f32[2]", three = two + "; C: f32[2]; ";
+  EXPECT_EQ(bound_of(two + "; Y[o:1] = sum(k) A[k] * B[k]", false), 0);
+  EXPECT_EQ(bound_of(two + "; Y[o:1] = sum(k,j) A[k] * B[j]", false), HUGE_VAL);
+  EXPECT_EQ(bound_of(two + "; Y[o:1] = sum(k) A[k] / B[k]", false), HUGE_VAL);
+  EXPECT_EQ(bound_of(three + "Y[o:1] = sum(k) A[k] * B[k] * C[k]"), HUGE_VAL);
+  EXPECT_EQ(bound_of(three + "S[o:1] = sum(k,j) A[k] * B[j] * C[j]; Y[i:1] = i32(S[i])"), HUGE_VAL);
+}
+
 TEST(TeEval, StagesSplitOffComputeTheSame) {
   const Values y = values_of(
       "X: f32[2,2]; Y[i,j] = exp(X[i,j] - (max(k) X[i,k])) / (sum(k) exp(X[i,k] - (max(l) "

@@ -126,6 +126,16 @@ TEST(Simplify, EmptyBranchesGo) {
             "for i in 0..4 {\n  if !(i < 2) {\n    C[i] = 1.0\n  }\n}\n");
 }
 
+TEST(Simplify, VectorsThatWereNarrowAreComparedInThirtyTwoBits) {
+  const auto compared = [](std::int64_t end) {
+    const Expr bits = bitcast(load(0, n(0), {Dtype::kF32, 8}), Dtype::kI32);
+    const Expr equal = binary(kEq, cast(bits, Dtype::kI64), broadcast(i, 8));
+    return simplified(loop(0, 0, end, put_masked(n(0), equal)));
+  };
+  EXPECT_EQ(compared(1000).find("i64"), std::string::npos) << compared(1000);
+  EXPECT_NE(compared(std::int64_t{1} << 33).find("i64"), std::string::npos);
+}
+
 TEST(Simplify, UnchangedKeepsItsPointer) {
   Program p;
   p.outputs = {{.name = "C", .shape = {8}, .layout = {{0, 1, 8, 1}}, .size = 8}};

@@ -124,6 +124,13 @@ const std::pair<const char*, std::string> kPipelines[] = {
      "X: u8[23,41]; t: f32[256]; G[y,x] = t[X[y,x]]; Y[y,x] = G[y,x] - G[y+1,x+1] * G[y,x+2]"},
     {"bytes",
      "X: u8[23,41]; T[y,x] = sum(r:3) f32(X[y+r,x]); Y[y,x] = u8(T[y,x] * 0.1 + T[y,x+1] * 0.2)"},
+    {"several_outputs",
+     "X: f32[23,41]; U[y,x] = X[y+1,x+2] - X[y+1,x]; V[y:21,x:39] = X[y+2,x+1] - X[y,x+1]\n"
+     "A[y:19,x:37] = sum(r:3,s:3) U[y+r,x+s]*U[y+r,x+s]\n"
+     "B[y:19,x:37] = sum(r:3,s:3) V[y+r,x+s]*V[y+r,x+s]; D[y:19,x:37] = U[y+1,x]*V[y,x+1]"},
+    {"outputs_of_one_window",
+     "X: f32[2,23,41]; A[c,y,x] = sum(r:3,s:3) X[c,y+r,x+s]; B[c,y,x] = max(s:3,r:3) X[c,y+r,x+s]"},
+    {"a_large_window", "X: f32[23,41]; Y[y,x] = sum(r:7,s:7) X[y+r,x+s]"},
     {"doubles_and_floats",
      "X: f32[23,41]; T[y,x] = sum(r:3) f64(X[y+r,x]); Y[y,x] = f32(T[y,x] - T[y,x+1])"},
 };

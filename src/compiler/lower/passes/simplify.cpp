@@ -1,5 +1,7 @@
 #include <algorithm>
+#include <cstdint>
 #include <unordered_set>
+#include <utility>
 
 #include "compiler/ir/flat/rewrite.h"
 #include "compiler/lower/passes/passes.h"
@@ -65,7 +67,7 @@ class Simplifier {
     if (n == nullptr || n->a->type.dtype != Dtype::kI64) return e;
     if (flat::is_comparison(n->op)) {
       const auto known = ranges_.decide(n->op, n->a, n->b);
-      return known ? flat::imm(*known, e->type) : e;
+      return known ? flat::imm(*known, e->type) : narrowed(*n, e);
     }
     if (n->op == BinaryOp::kMin || n->op == BinaryOp::kMax) {
       const auto known = ranges_.decide(BinaryOp::kLe, n->a, n->b);
@@ -74,6 +76,29 @@ class Simplifier {
     }
     if (n->op == BinaryOp::kDiv || n->op == BinaryOp::kMod) return quotient(*n, e);
     return e;
+  }
+  // Vectors that are compared as i64, in 32 bits where one has been cast from so many and all of
+  // the other have the same number, which 32 bits hold, or were cast, too.
+  Expr narrowed(const flat::Binary& n, const Expr& e) const {
+    const auto was_narrow = [](const Expr& x) -> Expr {
+      const auto* cast = std::get_if<flat::Cast>(&x->value);
+      if (cast == nullptr) return nullptr;
+      const Dtype from = cast->x->type.dtype;
+      const bool fits = from == Dtype::kI32 || from == Dtype::kI16 || from == Dtype::kU16 ||
+                        from == Dtype::kI8 || from == Dtype::kU8;
+      return fits ? flat::cast(cast->x, Dtype::kI32) : nullptr;
+    };
+    const auto same_number = [&](const Expr& x) -> Expr {
+      const auto* all = std::get_if<flat::Broadcast>(&x->value);
+      if (all == nullptr || !ranges_.of(all->x).is_inside(INT32_MIN, INT32_MAX)) return nullptr;
+      return flat::broadcast(flat::cast(all->x, Dtype::kI32), x->type.lanes);
+    };
+    if (n.a->type.lanes < 2) return e;
+    Expr a = was_narrow(n.a), b = was_narrow(n.b);
+    if (!a && !b) return e;
+    if (!a) a = same_number(n.a);
+    if (!b) b = same_number(n.b);
+    return a && b ? flat::binary(n.op, std::move(a), std::move(b)) : e;
   }
   // Simplifies (c q + r) / c and (c q + r) % c for constant c. If the range of r shows that the
   // value stays between two multiples of c, they are q and r; else q + r / c and r % c. Nothing may

@@ -1,6 +1,7 @@
 #include "compiler/schedule/steps/contract.h"
 
 #include <algorithm>
+#include <map>
 #include <set>
 #include <utility>
 
@@ -54,12 +55,12 @@ class Contraction {
       (mine ? part_ : rest_).push_back(factors[f]);
       if (!mine) elsewhere.merge(iters_of(factors[f]));
     }
-    touched_ = iters_in_order(product_of(part_));
-    for (const int i : touched_)
+    const std::set<int> touched = iters_of(product_of(part_));
+    for (const int i : touched)
       if (iter(i).kind == IterKind::kReduce && !elsewhere.contains(i)) summed_.insert(i);
     // A copy of one read serves nobody.
     const bool copy = part_.size() == 1 && std::holds_alternative<ir::Read>(part_[0]->value);
-    if (touched_.empty() || (copy && summed_.empty()))
+    if (touched.empty() || (copy && summed_.empty()))
       return refuse(Refusal::kNotElementwise, step_.block);
     return {};
   }
@@ -68,18 +69,16 @@ class Contraction {
   std::int64_t extent(int i) const { return nest_.sizes.constant_value(iter(i).extent); }
 
   StepResult<ir::BufferId> make_part(int position) {
+    axes_ = value_axes(nest_, block_, product_of(part_), summed_);
     NewStage stage(nest_, step_.name, position);
-    std::vector<int> now(block_.iters.size(), -1);
-    for (const int i : touched_)
-      if (!summed_.contains(i))
-        now[static_cast<std::size_t>(i)] = LATHE_TRY(stage.add(iter(i).name, extent(i)));
-    if (summed_.size() == touched_.size()) LATHE_TRY(stage.add(name_of_one(), 1));
+    LATHE_TRY_STATUS(stage.add_axes(block_, axes_));
+    if (axes_.empty()) LATHE_TRY(stage.add(name_of_one(), 1));
+    std::map<int, int> sums;
     for (const int i : summed_)
-      now[static_cast<std::size_t>(i)] =
-          LATHE_TRY(stage.add(iter(i).name, extent(i), IterKind::kReduce));
+      sums[i] = LATHE_TRY(stage.add(iter(i).name, extent(i), IterKind::kReduce));
     const Dtype dtype = block_.body->dtype;
     const ir::BufferId part = LATHE_TRY(add_buffer(nest_, step_.name, dtype, stage.shape()));
-    const Expr body = in_iters(product_of(part_), now);
+    const Expr body = along_axes(product_of(part_), axes_, sums);
     if (summed_.empty()) stage.finish_map(part, body);
     else stage.finish(part, body);
     return part;
@@ -107,9 +106,7 @@ class Contraction {
           LATHE_TRY(stage.add(iter(i).name, extent(i), IterKind::kReduce));
       sums = true;
     }
-    std::vector<Affine> index;
-    for (const int i : touched_)
-      if (!summed_.contains(i)) index.push_back(Affine::iter(i));
+    std::vector<Affine> index = index_along(axes_);
     if (index.empty()) index.push_back(Affine::constant(0));
     std::vector<Expr> factors = {ir::read(part, std::move(index), block_.body->dtype)};
     factors.insert(factors.end(), rest_.begin(), rest_.end());
@@ -131,8 +128,8 @@ class Contraction {
   const Contract& step_;
   ir::Block block_;
   std::vector<Expr> part_, rest_;  // factors
-  std::vector<int> touched_;       // iterators of the part
-  std::set<int> summed_;           // those that only the part has
+  std::set<int> summed_;           // iterators that only the part has
+  std::vector<ValueAxis> axes_;    // of the part's result
 };
 
 }  // namespace

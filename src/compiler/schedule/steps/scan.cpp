@@ -66,7 +66,7 @@ class Scanner {
   // Sorts what the body has into terms of the scan and the rest, by the first bound that the terms
   // do not depend on.
   bool find_bound() {
-    const auto bounded = bounded_terms(block_, along_);
+    const auto bounded = bounded_terms(nest_, block_, along_);
     if (!bounded) return false;
     std::vector<Expr> inside, own;
     factors_.clear(), conditions_.clear();

@@ -23,6 +23,8 @@
 #include "compiler/schedule/steps/reverse_compute_at.h"
 #include "compiler/schedule/steps/rfactor.h"
 #include "compiler/schedule/steps/scan.h"
+#include "compiler/schedule/steps/separate.h"
+#include "compiler/schedule/steps/share.h"
 #include "compiler/schedule/steps/split.h"
 #include "compiler/schedule/steps/strassen.h"
 #include "compiler/schedule/steps/stream.h"
@@ -36,6 +38,6 @@ namespace lathe::schedule {
 using Step =
     std::variant<Split, Fuse, Reorder, ComputeAt, ReverseComputeAt, Inline, Cache, Layout, Rfactor,
                  Tensorize, Annotate, CookToom, Merge, Join, Transpose, Reindex, Stream, Strassen,
-                 Rescale, Precompute, Contract, Scan, Window, Distribute>;
+                 Rescale, Precompute, Contract, Scan, Window, Distribute, Separate, Share>;
 
 }  // namespace lathe::schedule

@@ -152,26 +152,31 @@ bool sums_window(const Stencils& pipeline, const te::Stage& stage) {
          });
 }
 
-// The only output, which nothing reads; -1: there is none.
-int find_output(const Stencils& pipeline) {
+std::vector<std::int64_t> shape_of(const te::Workload& view, const te::Stage& stage) {
+  return view.tensors[static_cast<std::size_t>(stage.tensor)].shape;
+}
+
+// The outputs, which nothing reads; false if they have several shapes.
+bool find_outputs(Stencils& pipeline) {
   const te::Workload& view = pipeline.prepared.view;
-  int found = -1;
   for (int s = 0; s < std::ssize(view.stages); ++s) {
     const te::Stage& stage = pipeline.stage(s);
     if (view.tensors[static_cast<std::size_t>(stage.tensor)].role != te::TensorRole::kOutput)
       continue;
-    if (found >= 0) return -1;
-    found = s;
+    if (!pipeline.outputs.empty() &&
+        shape_of(view, stage) != shape_of(view, pipeline.stage(pipeline.outputs[0])))
+      return false;
+    pipeline.outputs.push_back(s);
     for (const te::Stage& other : view.stages)
-      if (is_read_by(other, stage.tensor)) return -1;
+      if (is_read_by(other, stage.tensor)) return false;
   }
-  return found;
+  if (!pipeline.outputs.empty()) pipeline.output = pipeline.outputs.back();
+  return !pipeline.outputs.empty();
 }
 
 bool find_stages(Stencils& pipeline) {
   const te::Workload& view = pipeline.prepared.view;
-  pipeline.output = find_output(pipeline);
-  if (pipeline.output < 0) return false;
+  if (!find_outputs(pipeline)) return false;
   bool window = false;
   int bytes = 1, sums = 0;
   for (int s = static_cast<int>(view.stages.size()); s-- > 0;) {
@@ -179,10 +184,9 @@ bool find_stages(Stencils& pipeline) {
     if (!runs(pipeline, stage)) continue;
     if (!writes_plainly(view, stage) || !sums_windows(stage) || stage.iters.empty()) return false;
     bytes = std::max(bytes, size_of(stage.body->dtype));
-    if (s != pipeline.output) {
-      pipeline.moved.push_back(s);
-      sums += sums_window(pipeline, stage) ? 1 : 0;
-    }
+    const bool is_output = pipeline.is_output(s);
+    if (!is_output) pipeline.moved.push_back(s);
+    if (!is_output || pipeline.outputs.size() > 1) sums += sums_window(pipeline, stage) ? 1 : 0;
     for (const ir::Read* read : ir::reads_of(stage.body)) {
       const te::Stage* writer = view.writer(read->tensor);
       if (writer == nullptr || !runs(pipeline, *writer)) continue;
@@ -287,10 +291,15 @@ bool reads_own_place(const te::Stage& reader, int tensor) {
 }
 
 std::vector<std::vector<std::int64_t>> needed_of(const Stencils& pipeline,
-                                                 std::vector<std::int64_t> output) {
+                                                 const std::vector<std::int64_t>& output) {
   const te::Workload& view = pipeline.prepared.view;
   std::vector<std::vector<std::int64_t>> needed(view.stages.size());
-  needed[static_cast<std::size_t>(pipeline.output)] = std::move(output);
+  for (const int s : pipeline.outputs) {
+    std::vector<std::int64_t>& own = needed[static_cast<std::size_t>(s)];
+    own = extents_of(pipeline.stage(s));
+    const std::size_t dims = shape_of(view, pipeline.stage(s)).size();
+    std::copy_n(output.begin(), dims, own.begin());
+  }
   for (const int s : pipeline.moved) {
     std::vector<std::int64_t> extents = extents_of(pipeline.stage(s));
     const std::size_t dims =
@@ -317,11 +326,11 @@ std::vector<std::vector<std::int64_t>> needed_of(const Stencils& pipeline,
 
 std::optional<Stencils> find_stencils(const CpuContext& context) {
   const te::Workload& workload = context.workload;
-  if (workload.contract.free_layout || workload.stages.size() < 2) return {};
+  if (workload.contract.free_layout) return {};
   Stencils pipeline;
   pipeline.target = context.target;
   pipeline.prepared = prepare_for_strips(workload);
-  if (analysis::has_scan(pipeline.prepared.nest) ||
+  if (pipeline.prepared.view.stages.size() < 2 || analysis::has_scan(pipeline.prepared.nest) ||
       analysis::has_recurrence(pipeline.prepared.nest) || !find_stages(pipeline) ||
       !find_axes(pipeline))
     return {};

@@ -327,7 +327,9 @@ double cycles_in_strips(const Stencils& pipeline, const StripChoice& choice, con
     strips *= static_cast<double>(along);
   }
   const Kept kept = kept_of_strip(pipeline, sketch.nest, strip);
-  const double written = bytes_of(tensor_at(view, pipeline.stage(pipeline.output).tensor));
+  double written = 0;
+  for (const int s : pipeline.outputs)
+    written += bytes_of(tensor_at(view, pipeline.stage(s).tensor));
   double outside = written;
   for (const te::Tensor& tensor : view.tensors)
     if (tensor.role == te::TensorRole::kInput && !tensor.constant) outside += bytes_of(tensor);

@@ -18,7 +18,7 @@ class StripBuilder : public Stepper {
       : Stepper(sketch.nest, sketch.trace, false), pipeline_(pipeline), choice_(choice) {}
 
   void run() {
-    place_output();
+    place_outputs();
     find_tiled();
     for (const int s : pipeline_.moved) {
       if (tiled_.contains(s)) place_at_tile(s);
@@ -32,8 +32,8 @@ class StripBuilder : public Stepper {
   }
 
  private:
-  const std::string& loop_of(int axis) const {
-    return pipeline_.stage(pipeline_.output).iters[static_cast<std::size_t>(axis)].name;
+  const std::string& loop_of(int stage, int axis) const {
+    return pipeline_.stage(stage).iters[static_cast<std::size_t>(axis)].name;
   }
 
   ir::SizeId size(const StripSize& size) {
@@ -42,10 +42,11 @@ class StripBuilder : public Stepper {
 
   // Cuts the loop in blocks, which go to `outer`, unless there is one block only. Returns the loop
   // inside them.
-  std::string cut(const std::string& loop, std::int64_t extent, std::int64_t block) {
+  std::string cut(const std::string& loop, std::int64_t extent, std::int64_t block,
+                  std::vector<std::string>& outer) {
     if (block <= 0 || block >= extent) return loop;
     split(loop, number(block), loop + ".s", loop + ".r");
-    outer_.push_back(loop + ".s");
+    outer.push_back(loop + ".s");
     return loop + ".r";
   }
 
@@ -114,30 +115,45 @@ class StripBuilder : public Stepper {
     return pipeline_.prepared.view.tensors[static_cast<std::size_t>(stage.tensor)].shape.size();
   }
 
-  void place_output() {
-    const te::Stage& out = pipeline_.stage(pipeline_.output);
-    for (const int axis : pipeline_.batch) outer_.push_back(loop_of(axis));
-    std::vector<std::string> inside;
-    for (const int axis : pipeline_.inner) inside.push_back(loop_of(axis));
+  // All outputs have their strips in the same loops.
+  void place_outputs() {
+    std::vector<std::vector<std::string>> outer;
+    for (const int s : pipeline_.outputs) outer.push_back(place_output(s));
+    outer_ = outer.front();
+    for (std::size_t level = 0; outer.size() > 1 && level < outer_.size(); ++level) {
+      std::vector<std::string> loops;
+      for (const auto& own : outer) loops.push_back(own[level]);
+      step(schedule::Join{loops});
+    }
+    strip_loop_ = outer_.empty() ? "" : outer_.back();
+  }
+
+  // Returns the loops outside of a strip.
+  std::vector<std::string> place_output(int s) {
+    const te::Stage& out = pipeline_.stage(s);
+    std::vector<std::string> outer, inside;
+    for (const int axis : pipeline_.batch) outer.push_back(loop_of(s, axis));
+    for (const int axis : pipeline_.inner) inside.push_back(loop_of(s, axis));
     std::string row;
     for (const int axis : pipeline_.rows) {
       if (!row.empty()) inside.push_back(row);
       const bool last = axis == pipeline_.rows.back();
-      row = cut(loop_of(axis), pipeline_.extent(axis), last ? choice_.rows : choice_.depth);
+      row =
+          cut(loop_of(s, axis), pipeline_.extent(axis), last ? choice_.rows : choice_.depth, outer);
     }
     const std::string lane =
-        cut(loop_of(pipeline_.lane), pipeline_.extent(pipeline_.lane), choice_.width);
-    strip_loop_ = outer_.empty() ? "" : outer_.back();
+        cut(loop_of(s, pipeline_.lane), pipeline_.extent(pipeline_.lane), choice_.width, outer);
     const Tile tiles = tile(row, lane, size(choice_.height), size(choice_.vectors));
     tile_loop_ = tiles.lane;
     const std::vector<std::string> reduced = sums(out, "");
-    std::vector<std::string> order = outer_;
+    std::vector<std::string> order = outer;
     order.insert(order.end(), inside.begin(), inside.end());
     order.insert(order.end(), {tiles.row, tiles.lane});
     order.insert(order.end(), reduced.begin(), reduced.end());
     write_out(order, tiles.inside, tiles.lanes);
     unroll_sums(out, reduced);
-    if (!reduced.empty()) accumulate(pipeline_.name(pipeline_.output), dims_of(out), tile_loop_);
+    if (!reduced.empty()) accumulate(pipeline_.name(s), dims_of(out), tile_loop_);
+    return outer;
   }
 
   // Stages that tiles compute: all that read these are computed there, too.
