@@ -22,7 +22,7 @@ def names_model(what: object) -> bool:
 def open_model(
     path: str, sizes: Mapping[str, Any], others: Mapping[str, Any]
 ) -> _native.Model:
-    """``sizes`` fix what the model leaves open; ``others`` are arguments that models do not take."""
+    """``sizes`` fix what the model leaves open; ``others`` are arguments that it does not take."""
     given = [name for name, value in others.items() if value]
     if given:
         raise invalid(f"a model does not take {', '.join(given)}; leave them out")

@@ -160,8 +160,8 @@ def tune(
     conv2d --help`` lists them). Types come from arrays, or from ``dtypes={"A": "f16"}``; f32 else.
     ``tensors`` takes what keywords cannot, as a tensor called trials.
 
-    ``what`` may be the file of a model, too: ``tune("model.onnx", batch=1, seconds=90)``. Sizes that
-    the model leaves open are given by their names, or all those of an input as its shape.
+    ``what`` may be the file of a model, too: ``tune("model.onnx", batch=1, seconds=90)``. Sizes
+    that the model leaves open are given by their names, or all those of an input as its shape.
 
     ``constants`` names inputs that are known beforehand, as weights; those that are given as arrays
     are packed at once, and calls may leave them out.
