@@ -130,8 +130,7 @@ Result<int> perform_on_model(const Flags& flags) {
   return bench_model(model);
 }
 
-Result<int> perform(const Flags& flags) {
-  if (names_model(flags.workload.text)) return perform_on_model(flags);
+Status check_flags_of_workload(const Flags& flags) {
   if (!flags.timeline.empty())
     return fail_at("--timeline", ErrorKind::kInvalidArgument,
                    "a timeline tells the times of a model's nodes; leave it out for a workload");
@@ -143,6 +142,12 @@ Result<int> perform(const Flags& flags) {
                    "slices that take turns find in the caches what others left; leave out --cache "
                    "{}",
                    name_of(flags.machine.cache));
+  return {};
+}
+
+Result<int> perform(const Flags& flags) {
+  if (names_model(flags.workload.text)) return perform_on_model(flags);
+  LATHE_TRY_STATUS(check_flags_of_workload(flags));
   const auto workload = LATHE_TRY(api::make_workload(flags.workload));
   const Target asked = LATHE_TRY(target_of(flags.machine));
   // What takes turns needs no more than one processor.

@@ -93,7 +93,7 @@ Result<int> bench_model(const ModelBenchFlags& flags) {
   const auto times =
       LATHE_TRY(with_live_line("building, checking and timing", [&](const auto&) -> Result<Times> {
         LATHE_TRY_STATUS(api::fill(*chain, graph, source, flags.target, flags.checking));
-        const Times done = timed(*chain);
+        Times done = timed(*chain);
         if (!flags.timeline.empty())
           LATHE_TRY_STATUS(write_timeline(flags.timeline, graph, *chain));
         return done;

@@ -10,7 +10,7 @@
 namespace lathe::graph {
 namespace {
 
-constexpr std::int64_t kMostTerms = 1'000'000;
+constexpr std::int64_t kMostFolded = 1'000'000;
 
 enum class Degree { kFixed, kLinear, kOther };  // of a body in the elements of X
 
@@ -92,7 +92,7 @@ std::optional<std::vector<double>> firsts_of(const te::Workload& expression,
                                              const std::vector<std::vector<double>>& inputs,
                                              std::optional<std::size_t> axis) {
   interp::Elements elements(
-      expression, std::vector<std::span<const double>>(inputs.begin(), inputs.end()), kMostTerms);
+      expression, std::vector<std::span<const double>>(inputs.begin(), inputs.end()), kMostFolded);
   const int output = expression.outputs()[0];
   const Shape& shape = expression.tensors[place(output)].shape;
   std::int64_t stride = 1, channels = 1;
@@ -118,7 +118,7 @@ std::optional<Channels> channels_of(const Graph& graph, const Node& node, std::s
   for (std::size_t i = 0; i < tensors.size(); ++i) {
     const Value& value = graph.value(node.inputs[i]);
     if (i == input) continue;
-    if (!value.constant || value.elements() > kMostTerms) return {};
+    if (!value.constant || value.elements() > kMostFolded) return {};
     inputs[i] = numbers_of(value);
   }
   ChannelFinder finder(node.expression, tensors[input]);

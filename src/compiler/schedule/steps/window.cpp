@@ -144,7 +144,7 @@ class Windowing {
       const ir::AffineAndRest parts = ir::affine_and_rest(e);
       return parts.rest ? e : ir::value_of(parts.affine);
     }
-    const Expr x = unclamped(block, b->a), y = unclamped(block, b->b);
+    Expr x = unclamped(block, b->a), y = unclamped(block, b->b);
     const ir::IndexRange of_x = range_in(nest_, block, x), of_y = range_in(nest_, block, y);
     const bool least = b->op == BinaryOp::kMin;
     if (least ? of_x.high <= of_y.low : of_x.low >= of_y.high) return x;
