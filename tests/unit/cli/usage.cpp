@@ -17,7 +17,7 @@ constexpr const char* kMatmul = "C[i,j] = sum(k) A[k,i] * B[k,j]";
 
 TEST_F(Usage, Subcommands) {
   refused({}, kWrongUsage,
-          "a subcommand is missing, one of tune, race, best, trials, show, compile, bench, model, "
+          "a subcommand is missing, one of tune, race, best, trials, show, compile, bench, run, model, "
           "space, report, paper, export, import, reproduce, doctor, completion, manual");
   refused({"frobnicate"}, kWrongUsage, "unknown subcommand \"frobnicate\"; known are tune,");
   refused({"tune", "C6", "--frobnicate"}, kWrongUsage, "nothing here is called --frobnicate");
