@@ -16,9 +16,10 @@ namespace {
 constexpr const char* kMatmul = "C[i,j] = sum(k) A[k,i] * B[k,j]";
 
 TEST_F(Usage, Subcommands) {
-  refused({}, kWrongUsage,
-          "a subcommand is missing, one of tune, race, best, trials, show, compile, bench, run, model, "
-          "space, report, paper, export, import, reproduce, doctor, completion, manual");
+  refused(
+      {}, kWrongUsage,
+      "a subcommand is missing, one of tune, race, best, trials, show, compile, bench, run, model, "
+      "space, report, paper, export, import, reproduce, doctor, completion, manual");
   refused({"frobnicate"}, kWrongUsage, "unknown subcommand \"frobnicate\"; known are tune,");
   refused({"tune", "C6", "--frobnicate"}, kWrongUsage, "nothing here is called --frobnicate");
   refused({"tune", "C6", "C7"}, kWrongUsage, "nothing here is called C7");

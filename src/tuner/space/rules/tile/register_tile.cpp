@@ -237,10 +237,9 @@ namespace {
 // large image. Lanes along the rows read each line once, and store along the rows, too. Lanes along
 // the weights would fetch a few elements of as many lines as there are terms, for each tile.
 bool has_long_rows(const TileRule& rule) {
-  constexpr int kLongVectors = 512;      // bits: with shorter ones, multiply-adds take long enough
   constexpr std::int64_t kLongRow = 32;  // vectors
-  if (rule.target.vector_bits < kLongVectors || rule.workload.contract.free_layout ||
-      rule.axes.size() < 2 || has_pad(rule))
+  if (!has_long_vectors(rule) || rule.workload.contract.free_layout || rule.axes.size() < 2 ||
+      has_pad(rule))
     return false;
   const Axes &usual = rule.axes[0], &other = rule.axes[1];
   const te::Stage& stage = rule.workload.stages[usual.stage];

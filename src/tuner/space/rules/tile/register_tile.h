@@ -54,6 +54,8 @@ struct TileRule {
   std::int64_t channel_block(const Axes& axes) const;
 };
 
+// With shorter vectors, multiply-adds take long enough for operands to come from beyond the caches.
+inline bool has_long_vectors(const TileRule& rule) { return rule.target.vector_bits >= 512; }
 // Elements along an iterator of the stage; 1 for -1.
 std::int64_t extent_of(const TileRule& rule, const Axes& axes, int iter);
 int pixel_axis(const Axes& axes, std::size_t which);  // -1: there are not so many

@@ -301,7 +301,8 @@ class TileChooser {
     set(rule_.at.block_p, kTilesOfBlock);
     // Where all rows pass in one block, a wide copy of the other operand would leave the cache for
     // nothing; the rows are copied once.
-    if (along_p <= kTilesOfBlock && tiles_along_vector() > kTilesOfBlock) {
+    if (has_long_vectors(rule_) && along_p <= kTilesOfBlock &&
+        tiles_along_vector() > kTilesOfBlock) {
       choose(rule_.at.pack_x, rule_.input_packings, Packing::kWhole);
       set_panels(start_[rule_.at.block_k], kL2 / 4);
     }
