@@ -92,6 +92,8 @@ def import_records(
     By default they are those that come with Lathe for this kind of processor: the best programs of
     the operators that it is compared on.
     """
+    if database is not None:
+        database = file_name(database, "the database")
     given = (
         file_name(path, "the file of records")
         if path is not None
