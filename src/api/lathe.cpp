@@ -119,10 +119,6 @@ Result<std::string> trace_text(const te::Workload& workload, const std::string& 
   return schedule::to_json(LATHE_TRY(chosen_of(workload, which, machine)).trace).dump();
 }
 
-api::Checking checking_of(Check check) {
-  return check == Check::kOnce ? api::Checking::kOnce : api::Checking::kSkip;
-}
-
 Result<std::unique_ptr<api::LoadedProgram>> load_program(const te::Workload& workload,
                                                          const std::string& which,
                                                          const Machine& machine, Check check) {

@@ -55,16 +55,14 @@ Result<ModelTuneResult> run_model_tune(const graph::Graph& graph, const TuneOpti
 
 Status write_model_files(const graph::Graph& graph, const std::string& path,
                          const std::string& schedule, const Machine& machine, Check check) {
-  const api::Checking checking =
-      check == Check::kOnce ? api::Checking::kOnce : api::Checking::kSkip;
   const Target target = LATHE_TRY(api::make_target(machine.target, machine.threads));
   const auto source = LATHE_TRY(
       api::source_of_model(graph, {schedule, database_of(machine), cache_of(machine)}, target));
-  const auto made =
-      LATHE_TRY(api::model_program(graph, source, target, checking, [](const std::string&) {}));
+  const auto made = LATHE_TRY(
+      api::model_program(graph, source, target, checking_of(check), [](const std::string&) {}));
   if (check == Check::kOnce && api::check_runs_here(made.target))
     LATHE_TRY(api::check_model(graph, made));
-  LATHE_TRY(api::write_model(graph, made, {path, "", checking}));
+  LATHE_TRY(api::write_model(graph, made, {path, "", checking_of(check)}));
   return {};
 }
 

@@ -20,7 +20,7 @@ std::vector<std::string> names_of(const graph::Graph& graph, const std::vector<i
 }
 
 bool is_alone(const std::vector<std::string>& names, const std::string& text) {
-  return names.size() == 1 && !text.starts_with(names[0] + "=");
+  return names.size() == 1 && !text.contains('=');
 }
 
 }  // namespace
@@ -41,11 +41,11 @@ ModelTensors random_inputs(const graph::Graph& graph, std::uint64_t seed) {
 
 Result<std::vector<std::string>> files_of_tensors(const graph::Graph& graph,
                                                   const std::vector<int>& values,
-                                                  const std::vector<std::string>& named,
+                                                  const std::vector<std::string>& words,
                                                   const std::string& flag) {
   const std::vector<std::string> names = names_of(graph, values);
   std::vector<std::string> files(values.size());
-  for (const std::string& text : named) {
+  for (const std::string& text : words) {
     std::size_t v = 0;
     std::string file = text;
     if (!is_alone(names, text)) {
@@ -65,10 +65,9 @@ Result<std::vector<std::string>> files_of_tensors(const graph::Graph& graph,
   return files;
 }
 
-Result<std::vector<std::optional<graph::Data>>> tensors_of_files(
+Result<std::vector<std::optional<graph::Data>>> read_tensors(
     const graph::Graph& graph, const std::vector<int>& values,
-    const std::vector<std::string>& named, const std::string& flag) {
-  const auto files = LATHE_TRY(files_of_tensors(graph, values, named, flag));
+    const std::vector<std::string>& files) {
   std::vector<std::optional<graph::Data>> out(values.size());
   for (std::size_t v = 0; v < values.size(); ++v) {
     if (files[v].empty()) continue;

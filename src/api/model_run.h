@@ -1,6 +1,8 @@
 // A run of a model's program in this process, on inputs that are random or stand in files.
 #pragma once
 
+#include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -17,18 +19,19 @@ using ModelTensors = std::vector<graph::Data>;
 // Numbers between -1 and 1 that every floating-point type has; 0 and 1 of other types.
 ModelTensors random_inputs(const graph::Graph& graph, std::uint64_t seed);
 
-// Takes for some of `values`, numbers of the graph's, the elements of files: "NAME=FILE", or "FILE"
-// where there is one value only. `flag` is the error's place where a name is none of these, or has
-// two files; the file's where it has another type or shape. By value: none where no file is named.
-Result<std::vector<std::optional<graph::Data>>> tensors_of_files(
-    const graph::Graph& graph, const std::vector<int>& values,
-    const std::vector<std::string>& named, const std::string& flag);
-
-// The names of files for some of `values`, in the same words: "" where none is named.
+// The file of each of `values`, numbers of the graph's: "" where none is named. A word is
+// "NAME=FILE", or "FILE" where there is one value only. `flag` is the error's place, where a name
+// is none of these, or has two files.
 Result<std::vector<std::string>> files_of_tensors(const graph::Graph& graph,
                                                   const std::vector<int>& values,
-                                                  const std::vector<std::string>& named,
+                                                  const std::vector<std::string>& words,
                                                   const std::string& flag);
+
+// The elements that the files have, by value: none where there is no file. The error's place is the
+// file, where it has another type or shape than the value.
+Result<std::vector<std::optional<graph::Data>>> read_tensors(const graph::Graph& graph,
+                                                             const std::vector<int>& values,
+                                                             const std::vector<std::string>& files);
 
 // The target must be this machine's.
 Result<ModelTensors> run_model(const graph::Graph& graph, const ModelProgram& made,

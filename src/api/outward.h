@@ -10,6 +10,7 @@
 
 #include <fmt/format.h>
 
+#include "api/checked.h"
 #include "base/cache_mode.h"
 #include "base/result.h"
 #include "compiler/te/workload.h"
@@ -57,6 +58,9 @@ auto guarded(Work&& work) -> decltype(work()) {
 // The user's where none is named.
 std::string database_of(const Machine& machine);
 CacheMode cache_of(const Machine& machine);
+inline api::Checking checking_of(Check check) {
+  return check == Check::kOnce ? api::Checking::kOnce : api::Checking::kSkip;
+}
 int jobs_of(int wanted);  // 0: usual_jobs()
 Result<tune::Options> options_of(const TuneOptions& options);
 

@@ -26,7 +26,8 @@ namespace {
 struct Flags {
   api::WorkloadRequest workload;
   MachineFlags machine;
-  std::string schedule = "best", output, name, weights, max_memory;
+  std::string schedule = "best", output, name, weights;
+  std::optional<std::string> max_memory;
   bool no_check = false;
   api::Checking checking() const { return no_check ? api::Checking::kSkip : api::Checking::kOnce; }
 };
@@ -87,7 +88,7 @@ Result<int> perform_on_model(const Flags& flags) {
   const Target asked = LATHE_TRY(target_of(flags.machine));
   if (!flags.weights.empty()) LATHE_TRY_STATUS(api::check_packs_here(asked));
   const std::int64_t most =
-      flags.max_memory.empty() ? 0 : LATHE_TRY(memory_size("--max-memory", flags.max_memory));
+      flags.max_memory ? LATHE_TRY(memory_size("--max-memory", *flags.max_memory)) : 0;
   const auto graph = LATHE_TRY(api::read_model(flags.workload.text, flags.workload.shapes));
   auto source = LATHE_TRY(
       api::source_of_model(graph, schedule_request(flags.schedule, flags.machine), asked));
@@ -129,9 +130,9 @@ Result<int> perform_on_model(const Flags& flags) {
 
 Result<int> perform(const Flags& flags) {
   if (names_model(flags.workload.text)) return perform_on_model(flags);
-  for (const auto& [flag, value] :
-       {std::pair("--weights", flags.weights), std::pair("--max-memory", flags.max_memory)})
-    if (!value.empty())
+  for (const auto& [flag, is_given] : {std::pair("--weights", !flags.weights.empty()),
+                                       std::pair("--max-memory", flags.max_memory.has_value())})
+    if (is_given)
       return fail_at(flag, ErrorKind::kInvalidArgument,
                      "this is for a model.onnx; leave it out for a workload");
   const auto workload = LATHE_TRY(api::make_workload(flags.workload));
@@ -166,9 +167,10 @@ Command compile_command() {
             "NAME in its functions, lathe_NAME_run (default: STEM); the files keep the name STEM");
         set.text("--weights", flags->weights, "FILE",
                  "of a model: put its packed weights into FILE beside the library, which maps it");
-        set.text("--max-memory", flags->max_memory, "SIZE",
-                 "of a model: what a handle may need for weights and scratch, as 100MB or 1.5GiB; "
-                 "slower programs that need less are taken where it is needed");
+        set.on_text("--max-memory", "SIZE",
+                    "of a model: what a handle may need for weights and scratch, as 100MB or "
+                    "1.5GiB; slower programs that need less are taken where it is needed",
+                    [flags](const std::string& size) { flags->max_memory = size; });
         set.flag(
             "--no-check", flags->no_check,
             "write it without checking its outputs against a reference; the check runs once for "

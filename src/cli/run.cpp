@@ -126,7 +126,8 @@ Json ran_json(const Ran& ran) {
 
 Result<api::ModelTensors> inputs_of(const Flags& flags, const graph::Graph& graph) {
   api::ModelTensors inputs = api::random_inputs(graph, flags.seed);
-  const auto given = LATHE_TRY(api::tensors_of_files(graph, graph.inputs, flags.inputs, "--input"));
+  const auto files = LATHE_TRY(api::files_of_tensors(graph, graph.inputs, flags.inputs, "--input"));
+  const auto given = LATHE_TRY(api::read_tensors(graph, graph.inputs, files));
   std::string random;
   for (std::size_t i = 0; i < inputs.size(); ++i) {
     if (given[i]) inputs[i] = *given[i];
@@ -165,10 +166,9 @@ Result<int> perform(const Flags& flags) {
   Ran ran{LATHE_TRY(api::read_model(flags.model, flags.shapes)), {}, {}, {}, flags.max_error};
   const api::ModelTensors inputs = LATHE_TRY(inputs_of(flags, ran.graph));
   const auto files = LATHE_TRY(files_for_outputs(flags, ran.graph));
-  const auto wanted =
-      LATHE_TRY(api::tensors_of_files(ran.graph, ran.graph.outputs, flags.expected, "--expect"));
-  const auto named =
+  const auto expected =
       LATHE_TRY(api::files_of_tensors(ran.graph, ran.graph.outputs, flags.expected, "--expect"));
+  const auto wanted = LATHE_TRY(api::read_tensors(ran.graph, ran.graph.outputs, expected));
   const auto source = LATHE_TRY(
       api::source_of_model(ran.graph, schedule_request(flags.schedule, flags.machine), target));
   const auto made =
@@ -182,7 +182,7 @@ Result<int> perform(const Flags& flags) {
     if (wanted[o]) {
       const graph::Value& value = ran.graph.value(ran.graph.outputs[o]);
       ran.compared.push_back(
-          {value.name, named[o], api::error_between(value.dtype, ran.outputs[o], *wanted[o])});
+          {value.name, expected[o], api::error_between(value.dtype, ran.outputs[o], *wanted[o])});
     }
   if (flags.check)
     ran.check =

@@ -55,14 +55,7 @@ Result<std::vector<Algorithm>> build_gather_elements(const Values& values) {
   const Dtype dtype = LATHE_TRY(copied_of(values));
   const Lookup lookup = LATHE_TRY(lookup_of(values, dtype));
   const Shape &input = values.numbers("input"), &indices = values.numbers("indices");
-  const std::size_t axis = LATHE_TRY(one_axis(values, "axis", input));
-  bool fits = indices.size() == input.size();
-  for (std::size_t d = 0; fits && d < input.size(); ++d) fits = d == axis || indices[d] <= input[d];
-  if (!fits)
-    return Values::error("indices",
-                         "[{}] is larger than the input [{}], or has another rank; only dimension "
-                         "{} may be larger",
-                         fmt::join(indices, ","), fmt::join(input, ","), axis);
+  const std::size_t axis = LATHE_TRY(axis_of_elements(values));
   const auto iters = iterators('i', input.size());
   std::vector<std::string> read = iters;
   read[axis] = lookup.place(element("I", iters), input[axis], input[axis]);

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <array>
 
+#include <fmt/ranges.h>
+
 #include "base/known_names.h"
 #include "compiler/ops/text.h"
 
@@ -118,6 +120,19 @@ Result<std::size_t> one_axis(const Values& values, std::string_view name,
   if (axes.size() != 1)
     return Values::error(name, "one dimension is needed, {} are given", axes.size());
   return axes.front();
+}
+
+Result<std::size_t> axis_of_elements(const Values& values) {
+  const auto &input = values.numbers("input"), &indices = values.numbers("indices");
+  const std::size_t axis = LATHE_TRY(one_axis(values, "axis", input));
+  bool fits = indices.size() == input.size();
+  for (std::size_t d = 0; fits && d < input.size(); ++d) fits = d == axis || indices[d] <= input[d];
+  if (!fits)
+    return Values::error("indices",
+                         "[{}] is larger than the input [{}], or has another rank; only dimension "
+                         "{} may be larger",
+                         fmt::join(indices, ","), fmt::join(input, ","), axis);
+  return axis;
 }
 
 }  // namespace lathe::ops

@@ -43,5 +43,7 @@ Result<Lookup> changed_of(const Values& values);
 // The dimension that a parameter of one dimension gives.
 Result<std::size_t> one_axis(const Values& values, std::string_view name,
                              const std::vector<std::int64_t>& shape);
+// --axis, along which an element of --indices, which have the rank of --input, says where.
+Result<std::size_t> axis_of_elements(const Values& values);
 
 }  // namespace lathe::ops

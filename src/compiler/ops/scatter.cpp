@@ -86,14 +86,7 @@ std::string declared_tensors(const Sizes& input, Dtype dtype, const std::string&
 Result<std::vector<Algorithm>> build_scatter_elements(const Values& values) {
   const Asked asked = LATHE_TRY(asked_of(values));
   const Sizes &input = values.numbers("input"), &indices = values.numbers("indices");
-  const std::size_t axis = LATHE_TRY(one_axis(values, "axis", input));
-  bool fits = indices.size() == input.size();
-  for (std::size_t d = 0; fits && d < input.size(); ++d) fits = d == axis || indices[d] <= input[d];
-  if (!fits)
-    return Values::error("indices",
-                         "[{}] is larger than the input [{}], or has another rank; only dimension "
-                         "{} may be larger",
-                         fmt::join(indices, ","), fmt::join(input, ","), axis);
+  const std::size_t axis = LATHE_TRY(axis_of_elements(values));
   LATHE_TRY_STATUS(check_count(indices[axis], "indices"));
   LATHE_TRY_STATUS(check_count(input[axis], "input"));
   std::vector<std::string> here, sized, whole;

@@ -82,7 +82,8 @@ Made gather(Site& site) {
   return looked_up(site, "gather", {{"axis", std::to_string(axis)}}, shape);
 }
 
-Made gather_elements(Site& site) {
+// The axis along which an element of the indices, which have the rank of the data, says where.
+Result<std::size_t> axis_of_elements(Site& site) {
   LATHE_TRY_STATUS(check_indices(site));
   const Shape &data = site.shape(0), &at = site.shape(1);
   const std::size_t axis = LATHE_TRY(site.axis(LATHE_TRY(site.integer("axis", 0)), data.size()));
@@ -91,7 +92,12 @@ Made gather_elements(Site& site) {
   if (!fits)
     return site.wrong("its data is {}, its indices are {}", typed(site.dtype(0), data),
                       typed(site.dtype(1), at));
-  return looked_up(site, "gather_elements", {{"axis", std::to_string(axis)}}, at);
+  return axis;
+}
+
+Made gather_elements(Site& site) {
+  const std::size_t axis = LATHE_TRY(axis_of_elements(site));
+  return looked_up(site, "gather_elements", {{"axis", std::to_string(axis)}}, site.shape(1));
 }
 
 Made gather_nd(Site& site) {
@@ -109,15 +115,8 @@ Made gather_nd(Site& site) {
 }
 
 Made scatter_elements(Site& site) {
-  LATHE_TRY_STATUS(check_indices(site));
-  const Shape &data = site.shape(0), &at = site.shape(1);
-  const std::size_t axis = LATHE_TRY(site.axis(LATHE_TRY(site.integer("axis", 0)), data.size()));
-  bool fits = at.size() == data.size();
-  for (std::size_t d = 0; fits && d < at.size(); ++d) fits = d == axis || at[d] <= data[d];
-  if (!fits)
-    return site.wrong("its data is {}, its indices are {}", typed(site.dtype(0), data),
-                      typed(site.dtype(1), at));
-  return changed(site, "scatter_elements", {{"axis", std::to_string(axis)}}, at);
+  const std::size_t axis = LATHE_TRY(axis_of_elements(site));
+  return changed(site, "scatter_elements", {{"axis", std::to_string(axis)}}, site.shape(1));
 }
 
 Made scatter_nd(Site& site) {

@@ -29,6 +29,10 @@ bool streams(const TileRule& rule, const Axes& axes) {
              });
 }
 
+bool is_constant(const TileRule& rule, const ir::Read* read) {
+  return read != nullptr && rule.workload.tensors[read->tensor].constant;
+}
+
 bool slides(const TileRule& rule) {
   const Axes& axes = rule.axes[0];
   return axes.reduce >= 0 && axes.weights != nullptr && !axes.pixels.empty() &&
@@ -141,10 +145,6 @@ void list_reduction_knobs(TileRule& rule, Flavour flavour) {
   rule.at.taps = list.choice("reduce", rule.reduce_orders);
 }
 
-bool is_constant(const TileRule& rule, const ir::Read* read) {
-  return rule.workload.tensors[read->tensor].constant;
-}
-
 // Whether the operand that is read as vectors can be copied in the order of the loops.
 bool packs_weights(const TileRule& rule, const Axes& axes) {
   return axes.reduce >= 0 && axes.weights != nullptr && !is_both_operands(axes) &&
@@ -174,7 +174,7 @@ std::vector<Packing> packings_of_weights(const TileRule& rule, bool wide) {
 void list_memory_knobs(TileRule& rule, Flavour flavour) {
   KnobList list(rule.knobs);
   const bool wide = flavour == Flavour::kWide;
-  rule.constants_whole = !wide;
+  rule.packs_constants = !wide;
   rule.weight_packings = packings_of_weights(rule, wide);
   if (!rule.weight_packings.empty()) {
     rule.at.pack_w = list.choice("pack.weights", rule.weight_packings);

@@ -45,7 +45,7 @@ struct TileRule {
   std::vector<LoopOrder> orders;
   std::vector<ReduceOrder> reduce_orders;
   std::vector<Packing> weight_packings, input_packings;
-  bool constants_whole = false;  // constants that are packed at all are packed whole
+  bool packs_constants = false;  // constant weights are packed, whatever their knob says
   std::vector<SharedLoop> shared_loops;
   std::int64_t part = 0;  // terms of a part of the reduction that threads share; 0: it has none
 
@@ -58,7 +58,8 @@ struct TileRule {
 inline bool has_long_vectors(const TileRule& rule) { return rule.target.vector_bits >= 512; }
 // Elements along an iterator of the stage; 1 for -1.
 std::int64_t extent_of(const TileRule& rule, const Axes& axes, int iter);
-int pixel_axis(const Axes& axes, std::size_t which);  // -1: there are not so many
+int pixel_axis(const Axes& axes, std::size_t which);              // -1: there are not so many
+bool is_constant(const TileRule& rule, const ir::Read* operand);  // false of none
 // True if every operand has all axes of the register tile, so that a tile uses nothing twice.
 bool streams(const TileRule& rule, const Axes& axes);
 // True if a tile's pixels lie along the operand that is read as vectors, as in windows that slide

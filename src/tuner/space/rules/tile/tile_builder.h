@@ -35,18 +35,18 @@ class TileBuilder : private Stepper {
   Choice choice(int knob, const std::vector<Choice>& choices, Choice none) const {
     return knob < 0 ? none : choices[choice_number(knob)];
   }
-  bool is_constant(const ir::Read* read) const {
-    return read != nullptr && rule_.workload.tensors[read->tensor].constant;
+  // Constants are copied beforehand, or not at all.
+  Packing packing(int knob, const std::vector<Packing>& choices, const ir::Read* operand) const {
+    const Packing chosen = choice(knob, choices, Packing::kNone);
+    return chosen == Packing::kBlock && is_constant(rule_, operand) ? Packing::kWhole : chosen;
   }
   Packing weight_packing() const {
-    const Packing chosen = choice(rule_.at.pack_w, rule_.weight_packings, Packing::kNone);
-    return rule_.at.pack_w >= 0 && rule_.constants_whole && is_constant(axes_.weights)
-               ? Packing::kWhole
-               : chosen;
+    const bool whole =
+        rule_.at.pack_w >= 0 && rule_.packs_constants && is_constant(rule_, axes_.weights);
+    return whole ? Packing::kWhole : packing(rule_.at.pack_w, rule_.weight_packings, axes_.weights);
   }
   Packing input_packing() const {
-    const Packing chosen = choice(rule_.at.pack_x, rule_.input_packings, Packing::kNone);
-    return chosen == Packing::kBlock && is_constant(axes_.input) ? Packing::kWhole : chosen;
+    return packing(rule_.at.pack_x, rule_.input_packings, axes_.input);
   }
   bool taps_outside() const {
     return choice(rule_.at.taps, rule_.reduce_orders, ReduceOrder::kChannelsOutside) ==

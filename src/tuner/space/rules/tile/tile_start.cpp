@@ -237,20 +237,16 @@ class TileChooser {
   // Of operands that change from call to call.
   void choose_copies() {
     if (rule_.at.pack_w < 0 || axes_.weights == nullptr || axes_.input == nullptr ||
-        is_constant(axes_.weights))
+        is_constant(rule_, axes_.weights))
       return;
     const bool strided = axes_.weights->index.back() != ir::Affine::iter(axes_.vector);
-    if (is_constant(axes_.input) && has_one_tap(stage_, axes_) && !comes_back())
+    if (is_constant(rule_, axes_.input) && has_one_tap(stage_, axes_) && !comes_back())
       return copy_panels();
     if (axes_.taps.empty() && !comes_back()) return copy_blocks(strided);
     // Vectors that lie apart are brought together once, where several loops come back to them.
     if (comes_back() && lies_along(axes_.batch, axes_.input->index))
       choose(rule_.at.pack_x, rule_.input_packings, Packing::kWhole);
     if (strided) choose(rule_.at.pack_w, rule_.weight_packings, Packing::kWhole);
-  }
-
-  bool is_constant(const ir::Read* read) const {
-    return rule_.workload.tensors[read->tensor].constant;
   }
 
   // Of rows times constant weights, which are packed beforehand: a few panels of the rows at a time
