@@ -12,6 +12,7 @@ Halide's schedule is the faster one of those that Mullapudi2016 and Adams2019 ma
 import argparse
 import os
 import pathlib
+import warnings
 
 os.environ["HL_NUM_THREADS"] = "1"
 
@@ -21,6 +22,9 @@ import numpy as np  # noqa: E402
 from turns import mean, seconds_of  # noqa: E402
 
 LEVELS, TONES = 4, 8  # of pyramids; of the local Laplacian filter
+
+
+warnings.filterwarnings("ignore", message="The floating-point value")  # of f32, as is meant
 
 
 class Halide:
@@ -235,7 +239,7 @@ def laplacian_text(shape):
         ny, nx = sizes[n]
         at = f"[y:{ny},x:{nx}]"
         lines.append(f"L{n}{at} = min(max({names[n]}[y,x]*{TONES - 1}, 0), {TONES - 1.001:.3f})")
-        lines.append(f"I{n}{at} = i32(floor(L{n}[y,x]))")
+        lines.append(f"I{n}{at} = min(max(i32(floor(L{n}[y,x])), 0), {TONES - 2})")
         if n + 1 == LEVELS:
             low, high = f"R{n}[I{n}[y,x],y,x]", f"R{n}[I{n}[y,x]+1,y,x]"
         else:

@@ -21,11 +21,15 @@ constexpr double kApart = 4;
 constexpr double kTileCycles = 4;
 // A vector is used over this share of a tile, and then leaves its register to another.
 constexpr double kHeldShare = 0.5;
-// Of a cache, for what a strip keeps: the rest is for inputs and outputs.
-constexpr double kCacheShare = 0.5;
-// Of the time of what comes from the first two caches, which goes on while tiles compute; and bytes
-// a cycle from the first.
+// Of the first cache, for what a strip keeps: the rest is for inputs and outputs.
+constexpr double kL1Share = 0.5;
+// Of the time of what comes from the caches, which goes on while tiles compute; and bytes a cycle
+// from the first.
 constexpr double kBesideWork = 0.5, kL1Rate = 64;
+// Inputs and outputs come slower by this where strips are narrower than rows and go through more
+// rows at a time than a processor follows.
+constexpr double kShortRuns = 1.5;
+constexpr std::int64_t kFollowed = 8;
 // Registers that a tile needs beside its sums.
 constexpr double kBesideSums = 4;
 
@@ -335,10 +339,12 @@ double cycles_in_strips(const Stencils& pipeline, const StripChoice& choice, con
     if (tensor.role == te::TensorRole::kInput && !tensor.constant) outside += bytes_of(tensor);
   const int threads = pipeline.target.threads;
   const double moved = 3 * kept.all * strips;
-  if (kept.together <= kCacheShare * kL1) work += kBesideWork * moved / kL1Rate;
-  else if (kept.together <= kCacheShare * kL2) work += kBesideWork * moved / kL2Rate;
-  else work += cycles_of_bytes(moved, kept.together / kCacheShare, threads);
-  work += cycles_of_bytes(written + outside, outside, threads) + kBlockCycles * strips;
+  if (kept.together <= kL1Share * kL1) work += kBesideWork * moved / kL1Rate;
+  else if (kept.together <= kL2) work += kBesideWork * moved / kL2Rate;
+  else work += kBesideWork * cycles_of_bytes(moved, kept.together, threads);
+  const bool runs_are_short = choice.width > 0 && choice.rows > kFollowed;
+  work += (runs_are_short ? kShortRuns : 1) * cycles_of_bytes(written + outside, outside, threads) +
+          kBlockCycles * strips;
   return work / strips * std::ceil(strips / threads) + start_cycles(threads);
 }
 
