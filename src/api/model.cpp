@@ -12,6 +12,7 @@
 #include "api/targets.h"
 #include "api/views.h"
 #include "compiler/sequence/apart.h"
+#include "compiler/sequence/one_region.h"
 #include "compiler/sequence/sequence.h"
 #include "compiler/te/parse.h"
 #include "graph/import/import.h"
@@ -89,7 +90,8 @@ class ModelMaker {
     out_.constant_bytes = joined.kept_constant_bytes;
     out_.checked = programs_.checked();
     out_.notes = programs_.notes();
-    out_.program = std::move(joined.program);
+    out_.program = target_.threads() > 1 ? sequence::in_one_region(std::move(joined.program))
+                                         : std::move(joined.program);
     return std::move(out_);
   }
 

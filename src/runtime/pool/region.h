@@ -33,7 +33,7 @@ struct Alarm {
 
 class Region {
  public:
-  static constexpr int kMostPhases = 32;
+  static constexpr int kMostPhases = 128;
 
   // Memory for a region of so many lanes, a multiple of 64.
   static std::size_t bytes(int lanes);

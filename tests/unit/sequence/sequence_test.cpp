@@ -9,6 +9,7 @@
 
 #include "compiler/driver/driver.h"
 #include "compiler/ir/flat/touched.h"
+#include "compiler/sequence/one_region.h"
 #include "compiler/te/parse.h"
 #include "support/random_trace.h"
 #include "support/random_workload.h"
@@ -17,7 +18,8 @@
 namespace lathe::sequence {
 namespace {
 
-const Target kTarget = testing::resolved("cpu:x86-64-v3");
+const Target kTarget = testing::resolved("cpu:x86-64-v3"),
+             kThreads = testing::resolved("cpu:x86-64-v3;threads=3");
 
 te::Workload parsed(const std::string& text) {
   auto workload = te::parse_workload(text);
@@ -374,9 +376,55 @@ Stored random_inputs(const flat::Program& program, Rng& rng) {
   return out;
 }
 
+std::vector<std::size_t> phases_of(const flat::Program& program) {
+  std::vector<std::size_t> phases;
+  const auto look = [&](const auto& self, const flat::Stmt& s) -> void {
+    if (const auto* list = std::get_if<flat::Seq>(&s->value))
+      for (const flat::Stmt& inner : list->stmts) self(self, inner);
+    if (const auto* region = std::get_if<flat::Region>(&s->value))
+      phases.push_back(region->phases.size());
+  };
+  for (const int k : program.run) look(look, program.kernels[static_cast<std::size_t>(k)].body);
+  return phases;
+}
+
+// Serial code in front of the last region, and between regions, is a phase.
+TEST(OneRegion, HoldsTheKernelsOfAllParts) {
+  const flat::Program serial = naive(kRow);
+  const schedule::Trace trace = {
+      schedule::Annotate{.loop = "C.i", .kind = ir::LoopKind::kParallel}};
+  const auto parallel = driver::lowered(parsed("A: f32[20]; C[i] = A[i] * 2"), trace, kTarget);
+  ASSERT_TRUE(parallel) << parallel.error().text();
+  Sequence chain{.values = {{"x"}}, .parts = {}, .inputs = {0}, .outputs = {7}};
+  const std::string order = "spsspps";
+  for (int p = 0; p < 7; ++p) {
+    chain.values.push_back({fmt::format("v{}", p)});
+    chain.parts.push_back({fmt::format("part{}", p),
+                           order[static_cast<std::size_t>(p)] == 's' ? serial : *parallel,
+                           {p},
+                           {p + 1}});
+  }
+  const auto joined = join(chain);
+  ASSERT_TRUE(joined) << joined.error().text();
+  EXPECT_EQ(phases_of(joined->program), (std::vector<std::size_t>{1, 1, 1}));
+  const flat::Program one = in_one_region(joined->program);
+  const Status verified = flat::verify(one);
+  ASSERT_TRUE(verified) << verified.error().text();
+  EXPECT_EQ(one.run.size(), 1U);
+  EXPECT_EQ(phases_of(one), (std::vector<std::size_t>{5}));
+  std::vector<double> x(20);
+  for (int e = 0; e < 20; ++e) x[static_cast<std::size_t>(e)] = e;
+  const std::vector<interp::Bytes> inputs = {interp::to_storage(one.inputs[0], x)};
+  const auto got = interp::eval_flat(one, inputs);
+  ASSERT_TRUE(got) << got.error().text();
+  // ((((x+1)*2+1+1)*2)*2)+1
+  const auto y = interp::from_storage(one.outputs[0], (*got)[0]);
+  for (int e = 0; e < 20; ++e) EXPECT_EQ(y[static_cast<std::size_t>(e)], 8 * e + 17) << e;
+}
+
 TEST(Sequence, RandomOnesComputeWhatTheirPartsDo) {
   const std::uint64_t rounds = std::getenv("LATHE_TEST_LONG") != nullptr ? 3000 : 150;
-  int shared = 0, prepared = 0;
+  int shared = 0, prepared = 0, gathered = 0;
   for (std::uint64_t seed = 1; seed <= rounds; ++seed) {
     const RandomSequence random(seed);
     const auto joined = join(random.sequence);
@@ -393,15 +441,28 @@ TEST(Sequence, RandomOnesComputeWhatTheirPartsDo) {
     ASSERT_TRUE(got) << "seed " << seed << ": " << got.error().text() << "\n" << print(whole);
     for (std::size_t o = 0; o < got->size(); ++o)
       ASSERT_EQ((*got)[o], want.at(random.sequence.outputs[o])) << "seed " << seed;
+    const flat::Program one = in_one_region(whole);
+    const auto still = flat::verify(one);
+    ASSERT_TRUE(still) << "seed " << seed << ": " << still.error().text() << "\n" << print(one);
+    const auto same = interp::eval_flat(one, inputs, {.seed = seed});
+    ASSERT_TRUE(same) << "seed " << seed << ": " << same.error().text() << "\n" << print(one);
+    ASSERT_EQ(*same, *got) << "seed " << seed;
+    gathered += phases_of(one).size() < phases_of(whole).size() ? 1 : 0;
     if (seed % 5 != 0) continue;
     const auto module = testing::compile(whole, kTarget);
     ASSERT_TRUE(module) << "seed " << seed << ": " << module.error().text();
     const auto run = testing::run_module(**module, whole, inputs);
     ASSERT_TRUE(run) << "seed " << seed << ": " << run.error().text();
     EXPECT_EQ(testing::difference(whole, *got, *run, 64), "") << "seed " << seed;
+    const auto threads = testing::compile(one, kThreads);
+    ASSERT_TRUE(threads) << "seed " << seed << ": " << threads.error().text();
+    const auto shared_run = testing::run_module(**threads, one, inputs);
+    ASSERT_TRUE(shared_run) << "seed " << seed << ": " << shared_run.error().text();
+    EXPECT_EQ(testing::difference(one, *got, *shared_run, 64), "") << "seed " << seed;
   }
   EXPECT_GE(shared, static_cast<int>(rounds / 20));
   EXPECT_GE(prepared, static_cast<int>(rounds / 20));
+  EXPECT_GE(gathered, static_cast<int>(rounds / 50));
 }
 
 }  // namespace
