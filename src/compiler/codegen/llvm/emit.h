@@ -255,6 +255,7 @@ class FunctionEmitter {
   Value* load_of_card(int buffer, Value* address, llvm::Type* memory, llvm::Align align);
   void store_at(int buffer, Value* address, Value* x, flat::Type type, Value* mask);
   Value* gather(const flat::Node& e, const flat::Load& n, Value* mask);
+  Value* load_one_by_one(const flat::Node& e, const flat::Load& n, Value* mask);
   Value* load_strided(const flat::Node& e, const flat::Load& n, const flat::Ramp& place);
   void scatter(const flat::Store& n, Value* stored, Value* mask);
   Value* lane_pointer(int buffer, const flat::Expr& index, int lane);
@@ -264,6 +265,11 @@ class FunctionEmitter {
   // What `make` emits runs where the condition, a scalar, is true; elsewhere its value is 0.
   template <class Make>
   Value* behind(Value* condition, Make&& make);
+
+  // Loads of elements that lie near each other (emit_near.cpp).
+  Value* load_near(const flat::Node& e, const flat::Load& n);
+  Value* load_between(const flat::Node& e, const flat::Load& n, const flat::Expr& base,
+                      const std::vector<std::int64_t>& offsets);
 
   // Masked accesses of vectors (emit_masked.cpp).
   int most_masked(Dtype dtype) const;

@@ -272,6 +272,12 @@ llvm::Value* FunctionEmitter::gather(const Node& e, const Load& n, llvm::Value* 
   const auto* ramp = std::get_if<Ramp>(&n.index->value);
   if (!mask && ramp && ramp->stride > 1 && ramp->stride <= kMostStride)
     return load_strided(e, n, *ramp);
+  if (!mask)
+    if (llvm::Value* near = load_near(e, n)) return near;
+  return load_one_by_one(e, n, mask);
+}
+
+llvm::Value* FunctionEmitter::load_one_by_one(const Node& e, const Load& n, llvm::Value* mask) {
   const Type element{e.type.dtype, 1};
   llvm::Value* out = llvm::PoisonValue::get(m_.type(e.type));
   for (int lane = 0; lane < e.type.lanes; ++lane) {
