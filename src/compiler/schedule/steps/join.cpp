@@ -125,8 +125,8 @@ class Joiner {
     return {};
   }
 
-  // True if the reader goes before the writer and reads what that has written in iterations of loops
-  // outside, all of it in the same iteration of the loop. (Whether that is so is for
+  // True if the reader goes before the writer and reads what that has written in iterations of
+  // loops outside, all of it in the same iteration of the loop. (Whether that is so is for
   // check_recurrences() to say.)
   bool reads_earlier_steps(BufferId buffer, BlockId writer, BlockId reader) {
     return group_of(writer) > group_of(reader) &&

@@ -4,8 +4,10 @@
 #include <map>
 #include <utility>
 
-#include "compiler/te/scan.h"
+#include "compiler/analysis/recurrences.h"
 #include "tuner/space/rules/scan/scan_grid.h"
+#include "tuner/space/rules/scan/scan_loops.h"
+#include "tuner/space/rules/scan/steps_grid.h"
 #include "tuner/space/rules/shared/choices.h"
 #include "tuner/space/rules/shared/knob_list.h"
 
@@ -256,10 +258,17 @@ void put_others_on_grid(const te::Workload& view, const Grids& grids, ir::Nest& 
       if ((stage.reduce != ir::ReduceOp::kNone) != reduce ||
           placed.contains(view.tensors[static_cast<std::size_t>(stage.tensor)].name))
         continue;
-      if (te::is_scan(stage)) {
-        const auto items = nest.sizes.constant(std::min(kItemsOfGroup, grids.most_items));
-        put_scan_on_grid(view.tensors[static_cast<std::size_t>(stage.tensor)].name, items, nest,
-                         trace);
+      const std::string& tensor = view.tensors[static_cast<std::size_t>(stage.tensor)].name;
+      const auto items = nest.sizes.constant(std::min(kItemsOfGroup, grids.most_items));
+      const ir::BlockId block = nest.find_block(tensor);
+      if (analysis::goes_along_axis(nest, block)) {
+        placed.merge(companions_along(nest, tensor));
+        put_scan_on_grid(tensor, items, nest, trace);
+        continue;
+      }
+      if (analysis::is_in_steps(nest, block)) {
+        placed.merge(companions_in_steps(nest, tensor));
+        put_steps_on_grid(tensor, items, nest, trace);
         continue;
       }
       const ItemStage other = stage_with_axes(view, s);
