@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include "compiler/analysis/dependence.h"
+#include "compiler/analysis/scans.h"
 #include "compiler/schedule/edit.h"
 #include "compiler/schedule/region.h"
 
@@ -188,6 +189,11 @@ class Joiner {
     if (nest_.buffers[id].scope != ir::Scope::kMemory) return;
     const auto writers = analysis::writers_of(nest_, id);
     if (writers.empty()) return;
+    // What goes on along a loop outside is there in its next iteration, too.
+    for (const BlockId writer : writers)
+      if (analysis::is_scan(nest_.blocks[writer]) &&
+          analysis::goes_along_scan(nest_, writer, loops_[0]))
+        return;
     for (const auto& users : {writers, analysis::readers_of(nest_, id)})
       for (const BlockId user : users)
         if (!nest_.is_inside({ir::Item::Kind::kBlock, user}, loops_[0])) return;

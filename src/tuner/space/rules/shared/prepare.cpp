@@ -305,6 +305,8 @@ Prepared prepare(const te::Workload& workload, const CpuTarget& target, const Ro
   if (!steps.empty()) {
     prepared.view = view_of(prepared.nest, workload, steps);
     prepared.in_steps = loops_in(prepared.nest, steps);
+    // No layout is chosen for what goes on step by step; a plain one is always allowed.
+    prepared.view.contract.free_layout = false;
     return prepared;
   }
   split_reductions(prepared, workload, target, shares);
