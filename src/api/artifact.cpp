@@ -64,8 +64,8 @@ Status check_place(const std::string& path) {
 }
 
 // True if the library that is there has its weights in a file of this name, as its header tells.
-bool is_own_weights(const std::string& header, const std::string& weights) {
-  const auto text = read_file(header);
+bool is_own_weights(const fs::path& header, const std::string& weights) {
+  const auto text = read_file(header.string());
   return text && text->contains(package::place_of_weights(weights) + ",");
 }
 
@@ -94,7 +94,8 @@ Result<std::string> place_of_weights(const ArtifactFiles& files, const std::stri
   if (fs::is_directory(path, ignored))
     return refuse(fmt::format("\"{}\" is a folder; give another name", weights));
   LATHE_TRY_STATUS(check_place(path));
-  if (fs::exists(path, ignored) && !is_own_weights(files.header, given.filename().string()))
+  if (fs::exists(path, ignored) &&
+      !is_own_weights(fs::path(library).replace_extension(".h"), given.filename().string()))
     return refuse(
         fmt::format("\"{}\" is there already, and no weights of {}, whose header would name them; "
                     "give another name, or remove that file if no library needs it",

@@ -29,7 +29,7 @@ class SampledAxis {
     // What is no number counts as -1. One element alone lies at 0, without a rounding.
     const std::string known = fmt::format("select(isnan({0}), -1, {0})", coordinate);
     const std::string scaled =
-        corners_ && size_ == 1 ? fmt::format("select(isnan({0}), 0, 0)", coordinate)
+        corners_ && size_ == 1 ? fmt::format("min(max({}, 0), 0)", known)
         : corners_ ? fmt::format("({} + 1) * {}", known, 0.5 * static_cast<double>(size_ - 1))
                    : fmt::format("(({} + 1) * {} - 1) * 0.5", known, size_);
     const bool nearest = between_ == Between::kNearest;

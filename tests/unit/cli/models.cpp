@@ -102,7 +102,7 @@ TEST_F(Models, WeightsAndMemoryAreAskedForWithSense) {
   compiled({"--weights", "theirs"}, kWrongUsage, "is there already, and no weights of net.so");
   compiled({"--weights", "a*/b"}, kWrongUsage, "in its own folder");
   compiled({"--weights", "a*"}, kWrongUsage, "give another file name");
-  compiled({"--weights", "model.onnx"}, kWrongUsage, "would be written over the model");
+  compiled({"--weights", "model.onnx"}, kWrongUsage, "is there already, and no weights of net.so");
   compiled({"--weights", "w", "--target", "cpu:cortex-a72;isa=aarch64"}, kWrongUsage,
            "compile there, or leave out --weights");
   compiled({"--weights", "w", "--no-check"}, kWrongUsage, "the model has no weights");
