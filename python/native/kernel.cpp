@@ -119,13 +119,20 @@ void Kernel::renew_after_fork() {
 
 Kernel::~Kernel() { library_->functions().destroy(handle_); }
 
+// What an input is called among the keywords of a call: as it is, unless they have another meaning.
+std::string Kernel::keyword_of(std::size_t input) const {
+  const std::string name = tensor(input).name;
+  const bool taken = name == "out" || (library_->is_for_card() && name == "stream");
+  return taken ? name + "_" : name;
+}
+
 bool Kernel::take_keyword(const char* name, PyObject* value, Given& given) const {
   if (std::strcmp(name, "out") == 0) {
     given.out = value == Py_None ? nullptr : value;
     return true;
   }
   for (std::size_t i = 0; i < given.inputs.size(); ++i) {
-    if (std::strcmp(name, tensor(i).name) != 0) continue;
+    if (keyword_of(i) != name) continue;
     if (given.inputs[i] == nullptr) {
       given.inputs[i] = value;
       return true;
@@ -139,7 +146,7 @@ bool Kernel::take_keyword(const char* name, PyObject* value, Given& given) const
   }
   std::string names;
   for (std::size_t i = 0; i < given.inputs.size(); ++i)
-    names += (i > 0 ? ", " : "") + std::string(tensor(i).name);
+    names += (i > 0 ? ", " : "") + keyword_of(i);
   raise_invalid(std::string("there is no input \"") + name + "\"; inputs are " + names);
   return false;
 }

@@ -74,6 +74,7 @@ class Kernel {
     return library_->artifact().tensors[at];
   }
   bool sort(PyObject* arguments, PyObject* keywords, Given& given) const;
+  std::string keyword_of(std::size_t input) const;
   bool take_keyword(const char* name, PyObject* value, Given& given) const;
   bool look_at_inputs(const Given& given, Looked& looked) const;
   bool look_at_outputs(const std::vector<nanobind::object>& outputs, Looked& looked) const;

@@ -63,6 +63,12 @@ Status check_place(const std::string& path) {
   return {};
 }
 
+// True if the library that is there has its weights in a file of this name, as its header tells.
+bool is_own_weights(const fs::path& header, const std::string& weights) {
+  const auto text = read_file(header.string());
+  return text && text->contains(package::place_of_weights(weights) + ",");
+}
+
 // Where the library finds them: a name alone is beside it, and so must be any other path.
 Result<std::string> place_of_weights(const ArtifactFiles& files, const std::string& weights) {
   const fs::path library(files.library), given(weights), folder = library.parent_path();
@@ -88,6 +94,12 @@ Result<std::string> place_of_weights(const ArtifactFiles& files, const std::stri
   if (fs::is_directory(path, ignored))
     return refuse(fmt::format("\"{}\" is a folder; give another name", weights));
   LATHE_TRY_STATUS(check_place(path));
+  if (fs::exists(path, ignored) &&
+      !is_own_weights(fs::path(library).replace_extension(".h"), given.filename().string()))
+    return refuse(
+        fmt::format("\"{}\" is there already, and no weights of {}, whose header would name them; "
+                    "give another name, or remove that file if no library needs it",
+                    path, library.filename().string()));
   return path;
 }
 

@@ -1,6 +1,7 @@
 #include "api/model.h"
 
 #include <algorithm>
+#include <functional>
 #include <map>
 #include <numeric>
 #include <optional>
@@ -80,6 +81,7 @@ class ModelMaker {
     }
     for (const int output : graph_.outputs) LATHE_TRY_STATUS(add_output(output));
     add_inputs();
+    tell_names_apart();
     auto joined = LATHE_TRY(sequence::join(sequence_));
     out_.target = target_;
     out_.nodes = static_cast<int>(graph_.nodes.size());
@@ -161,6 +163,38 @@ class ModelMaker {
       sequence_.values[graph::place(input)].shape = graph_.value(input).shape;
       if (read_.contains(input)) sequence_.inputs.push_back(input);
       else out_.left_out.push_back(graph_.value(input).name);
+    }
+  }
+
+  // Those that keep the model's name come first.
+  void tell_names_apart() {
+    struct Border {
+      std::string what, original;
+      int value;
+    };
+    std::vector<Border> borders;
+    const auto add = [&](const char* what, const std::vector<int>& values, const auto& name) {
+      for (std::size_t i = 0; i < values.size(); ++i)
+        borders.push_back({fmt::format("{}s[{}]", what, i), name(i), values[i]});
+    };
+    add("input", sequence_.inputs,
+        [&](std::size_t i) { return graph_.value(sequence_.inputs[i]).name; });
+    add("output", sequence_.outputs,
+        [&](std::size_t i) { return graph_.value(graph_.outputs[i]).name; });
+    const auto name_of = [&](const Border& border) -> std::string& {
+      return sequence_.values[graph::place(border.value)].name;
+    };
+    const auto changed = [&](const Border& border) { return name_of(border) != border.original; };
+    std::ranges::stable_partition(borders, std::not_fn(changed));
+    std::set<std::string> taken;
+    for (const Border& border : borders) {
+      std::string& name = name_of(border);
+      const std::string wanted = name;
+      for (int number = 2; !taken.insert(name).second; ++number)
+        name = fmt::format("{}_{}", wanted, number);
+      if (name != wanted)
+        out_.renamed.push_back(fmt::format("{} is called {} here: {} is another one's name.",
+                                           border.what, name, wanted));
     }
   }
 
@@ -250,11 +284,12 @@ Status take_weights_out(ModelProgram& made) {
 Result<ArtifactFiles> write_model(const graph::Graph& graph, const ModelProgram& made,
                                   const ArtifactRequest& request) {
   const ArtifactFiles files = LATHE_TRY(files_of(request));
-  const std::vector<std::string> remarks = {
+  std::vector<std::string> remarks = {
       fmt::format("The model {} has {} nodes, computed by {} different programs; {} of these were "
                   "tuned.",
                   plain_name(graph.name, false), made.nodes, made.programs, made.recorded),
       fmt::format("Each of them {}.", made.checked.sentence)};
+  remarks.insert(remarks.end(), made.renamed.begin(), made.renamed.end());
   return write_program(
       made.program, made.target, remarks, made.checked, files,
       made.weights ? std::span<const std::byte>(*made.weights) : std::span<const std::byte>());

@@ -35,7 +35,10 @@ struct ModelProgram {
   std::optional<std::vector<std::byte>> weights;
   Checked checked;
   std::vector<std::string> left_out;  // inputs that no node reads
-  std::set<std::string> notes;        // on the choice of programs, as Chosen has them
+  // Sentences on inputs and outputs that have other names than in the model, since these would be
+  // equal in characters that a header can have.
+  std::vector<std::string> renamed;
+  std::set<std::string> notes;  // on the choice of programs, as Chosen has them
 };
 
 // What is being done: "checking node 3 of 60".

@@ -283,17 +283,23 @@ ScheduleSource source_with(std::map<std::string, Chosen> picked, const ScheduleS
   };
 }
 
-std::string in_megabytes(std::int64_t bytes) {
-  constexpr double kTenth = 1e5;  // bytes of 0.1 MB: rounded up, so that what is said suffices
-  return fmt::format("{:.1f} MB", std::ceil(static_cast<double>(bytes) / kTenth) / 10);
+// Rounded up, so that what is said suffices, or down, so that no more is said than is there.
+enum class Round { kUp, kDown };
+std::string in_words(std::int64_t bytes, Round round) {
+  if (bytes < 1000) return fmt::format("{} B", bytes);
+  const bool large = bytes >= 1'000'000;
+  const double tenths = static_cast<double>(bytes) / (large ? 1e5 : 1e2);
+  return fmt::format("{:.1f} {}",
+                     (round == Round::kUp ? std::ceil(tenths) : std::floor(tenths)) / 10,
+                     large ? "MB" : "kB");
 }
 
 std::unexpected<Error> too_much(const MemoryNeed& least, std::int64_t most) {
   return fail_at("--max-memory", ErrorKind::kOutOfMemory,
                  "{} are allowed, and the model needs {} at least, {} for weights and {} for what "
                  "lies between its nodes; allow that",
-                 in_megabytes(most), in_megabytes(least.bytes()), in_megabytes(least.constants),
-                 in_megabytes(least.scratch));
+                 in_words(most, Round::kDown), in_words(least.bytes(), Round::kUp),
+                 in_words(least.constants, Round::kUp), in_words(least.scratch, Round::kUp));
 }
 
 }  // namespace

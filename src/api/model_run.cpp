@@ -44,6 +44,7 @@ Result<std::vector<std::string>> files_of_tensors(const graph::Graph& graph,
                                                   const std::vector<std::string>& words,
                                                   const std::string& flag) {
   const std::vector<std::string> names = names_of(graph, values);
+  const char* of = flag == "--input" ? "input" : "output";
   std::vector<std::string> files(values.size());
   for (const std::string& text : words) {
     std::size_t v = 0;
@@ -52,8 +53,9 @@ Result<std::vector<std::string>> files_of_tensors(const graph::Graph& graph,
       while (v < names.size() && !text.starts_with(names[v] + "=")) ++v;
       const std::string name = text.substr(0, text.find('='));
       if (v == names.size())
-        return fail_at(flag, ErrorKind::kInvalidArgument,
-                       "{} is not NAME=FILE of one that the model has: {}", text,
+        return fail_at(flag, ErrorKind::kInvalidArgument, "{} of the model, which has {}",
+                       text.contains('=') ? fmt::format("{} is no {}", name, of)
+                                          : fmt::format("{} is not NAME=FILE of an {}", text, of),
                        known_names(names, name));
       file = text.substr(names[v].size() + 1);
     }

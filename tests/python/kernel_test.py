@@ -34,6 +34,13 @@ class Calls(Case):
         self.assert_near(out, want)
         self.assert_near(self.kernel(self.a, self.b, out=None), want)
 
+    def test_an_input_called_out(self) -> None:
+        kernel = lathe.compile("out: f32[3]; Y[i] = out[i] + 1")
+        given, result = np.arange(3, dtype="f4"), np.empty(3, "f4")
+        for called in (kernel(given), kernel(out_=given), kernel(out_=given, out=result), result):
+            self.assert_near(called, [1, 2, 3])
+        self.refused("inputs are out_", lambda: kernel(x=given))
+
     def test_takes_what_has_a_buffer(self) -> None:
         kernel = lathe.compile("C[i] = A[i] + 1", A=(4,))
         given = array.array("f", [1, 2, 3, 4])

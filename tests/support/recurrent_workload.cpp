@@ -1,6 +1,8 @@
 #include "support/recurrent_workload.h"
 
+#include <algorithm>
 #include <array>
+#include <string_view>
 #include <vector>
 
 #include <fmt/format.h>
@@ -19,10 +21,14 @@ class Recurrent {
   }
 
   std::string text() {
-    switch (rng_.below(4)) {
+    switch (rng_.below(8)) {
       case 0: return summed();
       case 1: return neighbours();
       case 2: return cell();
+      case 3:
+      case 4:
+      case 5:
+      case 6: return mixed();
       default: return element_wise();
     }
   }
@@ -111,7 +117,101 @@ class Recurrent {
                scaled, step(1), t, n, k, number());
   }
 
+  // A tensor that goes on along t, which is one of its indices, wherever it stands.
+  struct State {
+    std::string name;
+    std::vector<char> indices;
+  };
+  static std::string index(const State& of, const std::string& t, const std::string& others) {
+    std::vector<std::string> out;
+    std::size_t other = 0;
+    for (const char letter : of.indices)
+      out.push_back(letter == 't' ? t : std::string(1, others[other++]));
+    return fmt::format("{}", fmt::join(out, ","));
+  }
+
+  // What `to` adds of an element of `from`: of the same indices, or summed up over those that it
+  // takes anew, perhaps with weights.
+  std::string term(const State& to, const State& from, bool now, std::string& declarations) {
+    static constexpr std::array<const char*, 4> kReductions = {"sum", "sum", "sum", "max"};
+    std::string others, reduced, weights;
+    for (const char letter : from.indices) {
+      if (letter == 't') continue;
+      const bool own = std::ranges::count(to.indices, letter) > 0 && coin(0.4);
+      others += own ? letter : letter == 'i' ? 'k' : 'l';
+      if (!own) reduced += others.back();
+    }
+    const std::string read =
+        fmt::format("{}[{}{}]", from.name, index(from, now ? "t" : step(coin(0.2) ? 2 : 1), others),
+                    now ? "" : " else " + number());
+    if (reduced.empty()) return fmt::format("{} * {}", number(), read);
+    std::vector<std::string> over;
+    for (const char letter : reduced)
+      over.push_back(fmt::format("{}:{}", letter, extent(letter == 'k' ? 'i' : 'j')));
+    std::string product = read;
+    if (coin(0.6)) {
+      weights = reduced;
+      for (const char letter : to.indices)
+        if (letter != 't' && coin(0.8)) weights += letter;
+      if (coin()) std::ranges::reverse(weights);
+      std::vector<std::int64_t> shape;
+      std::vector<std::string> at;
+      for (const char letter : weights)
+        shape.push_back(extent(letter == 'k'   ? 'i'
+                               : letter == 'l' ? 'j'
+                                               : letter)),
+            at.emplace_back(1, letter);
+      const std::string name = fmt::format("W{}", weights_++);
+      declarations += declared(name, shape, coin());
+      product += fmt::format(" * {}[{}]", name, fmt::join(at, ","));
+    }
+    return fmt::format("{}({}({}) {})", real() ? "0.125 * " : "",
+                       kReductions[rng_.below(kReductions.size())], fmt::join(over, ","), product);
+  }
+  std::int64_t extent(char letter) const {
+    return letter == 't' ? steps_ : letter == 'i' ? rows_ : columns_;
+  }
+
+  // Several states with their axes in any order, each of which takes sums over others.
+  std::string mixed() {
+    steps_ = size(13), rows_ = size(17), columns_ = size(7);
+    static constexpr std::array<std::string_view, 5> kOthers = {"i", "i", "ij", "ji", ""};
+    std::vector<State> states;
+    std::string declarations, statements;
+    const std::int64_t count = rng_.between(1, 3);
+    for (std::int64_t s = 0; s < count; ++s) {
+      const std::string_view others = kOthers[rng_.below(kOthers.size())];
+      std::vector<char> indices(others.begin(), others.end());
+      indices.insert(indices.begin() + rng_.between(0, std::ssize(indices)), 't');
+      states.push_back({std::string(1, static_cast<char>('A' + s)), std::move(indices)});
+    }
+    for (std::size_t s = 0; s < states.size(); ++s) {
+      const State& own = states[s];
+      std::vector<std::int64_t> shape;
+      std::vector<std::string> sized, at;
+      for (const char letter : own.indices) {
+        shape.push_back(extent(letter));
+        sized.push_back(fmt::format("{}:{}", letter, extent(letter)));
+        at.emplace_back(1, letter);
+      }
+      declarations += declared("X" + own.name, shape);
+      std::string value = fmt::format("X{}[{}]", own.name, fmt::join(at, ","));
+      // Each takes of the one before, so that it may take of what comes after it, too.
+      if (s > 0) value += " + " + term(own, states[s - 1], coin(0.3), declarations);
+      for (std::int64_t terms = rng_.between(s > 0 ? 0 : 1, 2); terms > 0; --terms) {
+        const std::size_t from = rng_.below(states.size());
+        value += " + " + term(own, states[from], from < s && coin(0.3), declarations);
+      }
+      if (coin(0.2)) value = fmt::format("min({}, 3)", value);
+      if (coin(0.3)) declarations += "output " + declared(own.name, shape);
+      statements += fmt::format("{}[{}] = {}\n", own.name, fmt::join(sized, ","), value);
+    }
+    return declarations + statements;
+  }
+
   Rng& rng_;
+  std::int64_t steps_ = 1, rows_ = 1, columns_ = 1;
+  int weights_ = 0;
   std::string type_ = "f32";
   bool backward_ = false;
 };

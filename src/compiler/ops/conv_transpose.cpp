@@ -178,7 +178,17 @@ std::string sum_of(const std::vector<std::pair<std::int64_t, std::string>>& term
 struct Indices {
   std::string tap, input;
   bool tap_inside, input_inside;
+  // Which phases have a tap inside of the kernel; empty: all, or the terms of a sum differ in that.
+  std::string phases;
 };
+
+// Of taps from `low` on, written as `text`: those inside of the kernel.
+std::string inside_kernel(const UpAxis& axis, const std::string& text, std::int64_t low,
+                          std::int64_t high) {
+  const std::string above = low < 0 ? fmt::format("{} >= 0", text) : "",
+                    below = high >= axis.kernel ? fmt::format("{} < {}", text, axis.kernel) : "";
+  return above.empty() || below.empty() ? above + below : above + " && " + below;
+}
 
 Indices indices_of(const UpAxis& axis) {
   std::vector<std::pair<std::int64_t, std::string>> tap = {{axis.tap_step, axis.tap}},
@@ -193,12 +203,38 @@ Indices indices_of(const UpAxis& axis) {
     (digit.tap < 0 ? low : high) += digit.tap * (digit.size - 1);
     (digit.input < 0 ? first : last) += digit.input * (digit.size - 1);
   }
-  return {sum_of(tap, axis.first_tap), sum_of(input, axis.first_input),
-          low >= 0 && high < axis.kernel, first >= 0 && last < axis.in};
+  Indices out{sum_of(tap, axis.first_tap),
+              sum_of(input, axis.first_input),
+              low >= 0 && high < axis.kernel,
+              first >= 0 && last < axis.in,
+              {}};
+  if (axis.taps == 1 && !axis.phase.empty()) {
+    tap.erase(tap.begin());
+    out.phases = inside_kernel(axis, sum_of(tap, axis.first_tap), low, high);
+  }
+  return out;
+}
+
+// True if some phase has no tap inside of the kernel.
+bool has_empty_phase(const UpAxis& axis) {
+  std::vector<std::int64_t> firsts = {axis.first_tap};
+  for (const Digit& digit : axis.phase) {
+    std::vector<std::int64_t> more;
+    for (const std::int64_t first : firsts)
+      for (std::int64_t i = 0; i < digit.size; ++i) more.push_back(first + digit.tap * i);
+    firsts = std::move(more);
+  }
+  return std::ranges::any_of(firsts, [&](std::int64_t first) {
+    for (std::int64_t t = 0; t < axis.taps; ++t)
+      if (const std::int64_t tap = first + axis.tap_step * t; tap >= 0 && tap < axis.kernel)
+        return false;
+    return true;
+  });
 }
 
 // The sum of a phase, or 0 of a phase without taps. Taps outside of the kernel are read as 0, or
-// left out where a NaN of the input would show that they are there.
+// left out where a NaN of the input would show that they are there: beside other taps of an element
+// that is for the level that is strict in this.
 std::string value_of(const Transpose& t, te::Numerics level) {
   std::vector<std::string> taps, inputs, over, inside, only;
   bool taps_inside = true, inputs_inside = true;
@@ -208,10 +244,13 @@ std::string value_of(const Transpose& t, te::Numerics level) {
     inputs.push_back(indices.input);
     over.push_back(fmt::format("{}:{}", axis.tap, axis.taps));
     taps_inside &= indices.tap_inside;
-    if (!indices.tap_inside)
+    const bool strict = level == te::Numerics::kComponentwise ||
+                        (level == te::Numerics::kLocal && axis.taps > 1 && has_empty_phase(axis));
+    if (strict && !indices.tap_inside)
       inside.push_back(fmt::format("{0} >= 0 && {0} < {1}", indices.tap, axis.kernel));
     inputs_inside &= indices.input_inside;
     if (!axis.only.empty()) only.push_back(axis.only);
+    if (level == te::Numerics::kLocal && !indices.phases.empty()) only.push_back(indices.phases);
   }
   std::string from = "c", to = "o";
   if (t.depthwise()) from = "o", to = "0";
@@ -221,8 +260,7 @@ std::string value_of(const Transpose& t, te::Numerics level) {
   std::string term = fmt::format("X[n,{},{}{}] * W[{},{},{}{}]", from, fmt::join(inputs, ","),
                                  inputs_inside ? "" : " else 0", from, to, fmt::join(taps, ","),
                                  taps_inside ? "" : " else 0");
-  if (level == te::Numerics::kComponentwise && !taps_inside)
-    term = fmt::format("select({}, {}, 0)", fmt::join(inside, " && "), term);
+  if (!inside.empty()) term = fmt::format("select({}, {}, 0)", fmt::join(inside, " && "), term);
   const std::string sum = fmt::format("sum({}) {}", fmt::join(over, ","), term);
   return only.empty() ? sum : fmt::format("select({}, ({}), 0)", fmt::join(only, " && "), sum);
 }

@@ -26,11 +26,12 @@ class SampledAxis {
   // `coordinate`: from -1 to 1; `at`, `sized`: iterators of the grid.
   std::string stages(const std::string& coordinate, const std::string& at,
                      const std::string& sized) const {
-    // One element alone lies at 0, without a rounding.
+    // What is no number counts as -1. One element alone lies at 0, without a rounding.
+    const std::string known = fmt::format("select(isnan({0}), -1, {0})", coordinate);
     const std::string scaled =
-        corners_ && size_ == 1 ? fmt::format("select(isnan({0}), {0}, 0)", coordinate)
-        : corners_ ? fmt::format("({} + 1) * {}", coordinate, 0.5 * static_cast<double>(size_ - 1))
-                   : fmt::format("(({} + 1) * {} - 1) * 0.5", coordinate, size_);
+        corners_ && size_ == 1 ? fmt::format("min(max({}, 0), 0)", known)
+        : corners_ ? fmt::format("({} + 1) * {}", known, 0.5 * static_cast<double>(size_ - 1))
+                   : fmt::format("(({} + 1) * {} - 1) * 0.5", known, size_);
     const bool nearest = between_ == Between::kNearest;
     const auto stage = [&](char name, const std::string& value) {
       return fmt::format("{}{}[{}] = {}\n", name, letter_, sized, value);

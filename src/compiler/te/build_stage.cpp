@@ -15,7 +15,8 @@ namespace {
 using ir::Expr;
 
 // True for a number, and for arithmetic on numbers alone: it takes the type of what it meets. With
-// `own`, so does what a stage reads of the tensor that it writes, and of those of `open`.
+// `own`, so does what a stage reads of the tensor that it writes, and of those of `open`, also
+// where it is reduced.
 bool is_flexible(const ExprSyntax& e, bool own = false, const OpenTensors* open = nullptr) {
   struct Visitor {
     bool own;
@@ -33,7 +34,7 @@ bool is_flexible(const ExprSyntax& e, bool own = false, const OpenTensors* open 
     }
     bool operator()(const SelectSyntax& n) const { return all(*n.then) && all(*n.otherwise); }
     bool operator()(const CastSyntax&) const { return false; }
-    bool operator()(const ReduceSyntax&) const { return false; }
+    bool operator()(const ReduceSyntax& n) const { return open != nullptr && all(*n.body); }
   };
   return std::visit(Visitor{own, open}, e.value);
 }

@@ -97,8 +97,8 @@ Result<std::unique_ptr<Space>> thaw(const te::Workload& workload, const Json& fr
   for (const Json& knob : LATHE_TRY(json_array(frozen, "knobs")))
     derived.knobs.push_back(LATHE_TRY(knob_from(knob)));
   derived.starts = {LATHE_TRY(numbers(frozen, "start"))};
-  if (derived.knobs.empty() || derived.starts[0].size() != derived.knobs.size())
-    return fail(ErrorKind::kInvalidArgument, "the space has no knobs, or not a start for each");
+  if (derived.starts[0].size() != derived.knobs.size())
+    return fail(ErrorKind::kInvalidArgument, "the space has not a start for each of its knobs");
   const Naming naming = naming_of(derived.knobs);
   for (const Json& constraint : LATHE_TRY(json_array(frozen, "constraints")))
     derived.constraints.push_back(LATHE_TRY(rebuild(derived.sizes, constraint, naming)));

@@ -71,6 +71,8 @@ TEST_F(Models, WrongWordsAndFilesAreAnswered) {
   refused({"bench", path.c_str(), "--shape", "batch=1", "--serve"}, kWrongUsage,
           "this is for one workload");
   refused({"race", path.c_str()}, kFailed, "which `lathe show`, `tune`, `bench`, `run` and");
+  refused({"run", path.c_str(), "--shape", "batch=1", "--input", "q=q.npy"}, kWrongUsage,
+          "q is no input of the model, which has x");
   const std::string unknown = model("Frobnicate");
   const Outcome listed = lathe({"show", unknown.c_str(), "--shape", "batch=1"});
   EXPECT_EQ(listed.code, kFailed);
@@ -87,7 +89,7 @@ TEST_F(Models, WeightsAndMemoryAreAskedForWithSense) {
     words.insert(words.end(), more.begin(), more.end());
     refused(words, code, said);
   };
-  for (const char* size : {"100", "MB", "0MB", "1.5 GX", "nanMB", "infGB", "1e30GB", "1e"})
+  for (const char* size : {"", "100", "MB", "0MB", "1.5 GX", "nanMB", "infGB", "1e30GB", "1e"})
     compiled({"--max-memory", size}, kWrongUsage, "give a number and a unit, as 100MB or 1.5GiB");
   compiled({"--weights", "net.so"}, kWrongUsage, "would be written over");
   compiled({"--weights", "net.h"}, kWrongUsage, "would be written over");
@@ -96,9 +98,11 @@ TEST_F(Models, WeightsAndMemoryAreAskedForWithSense) {
   compiled({"--weights", "a/"}, kWrongUsage, "this is no name of a file");
   std::filesystem::create_directory(folder_.at("taken"));
   compiled({"--weights", "taken"}, kWrongUsage, "is a folder; give another name");
+  std::ofstream(folder_.at("theirs")) << "of another library";
+  compiled({"--weights", "theirs"}, kWrongUsage, "is there already, and no weights of net.so");
   compiled({"--weights", "a*/b"}, kWrongUsage, "in its own folder");
   compiled({"--weights", "a*"}, kWrongUsage, "give another file name");
-  compiled({"--weights", "model.onnx"}, kWrongUsage, "would be written over the model");
+  compiled({"--weights", "model.onnx"}, kWrongUsage, "is there already, and no weights of net.so");
   compiled({"--weights", "w", "--target", "cpu:cortex-a72;isa=aarch64"}, kWrongUsage,
            "compile there, or leave out --weights");
   compiled({"--weights", "w", "--no-check"}, kWrongUsage, "the model has no weights");

@@ -22,8 +22,9 @@ double mirrored(double x, double low, double high) {
 
 double low_of(const Sampling& how) { return how.corners ? 0 : -0.5; }
 
-// The place of a coordinate from -1 to 1 on an axis.
+// The place of a coordinate from -1 to 1 on an axis. What is no number counts as -1.
 double place_on(double coordinate, std::int64_t size, const Sampling& how) {
+  if (std::isnan(coordinate)) return place_on(-1, size, how);
   const auto n = static_cast<double>(size);
   double x = how.corners ? (coordinate + 1) / 2 * (n - 1) : ((coordinate + 1) * n - 1) / 2;
   if (how.mode == "nearest") x = std::nearbyint(x);
@@ -76,6 +77,7 @@ void check_sampled(const Index& input, const Index& grid, const Sampling& how) {
   Rng rng(91);
   auto inputs = interp::random_inputs(workload, rng);
   for (double& coordinate : inputs[1].values) coordinate *= 2;  // far outside, too
+  inputs[1].values[0] = std::nan("");
   const Evaluation r = evaluated(workload, std::move(inputs));
   const std::size_t rank = input.size() - 2;
   Index shape = {input[0], input[1]};

@@ -217,6 +217,39 @@ TEST(ConvTranspose1d, InfinitiesStayWhereTheirTapsReach) {
       }
 }
 
+// Elements between those that taps reach are 0, whatever the input is.
+TEST(ConvTranspose1d, NothingComesToElementsWithoutTaps) {
+  for (std::int64_t stride = 1; stride <= 7; ++stride)
+    for (std::int64_t dilation = 1; dilation <= 4; ++dilation)
+      for (std::int64_t taps = 1; taps <= 3; ++taps)
+        for (std::int64_t pad = 0; pad <= 2; ++pad) {
+          const auto algorithms = build("conv_transpose1d",
+                                        {{"input", "1,1,5"},
+                                         {"weight", list({1, 1, taps})},
+                                         {"stride", list({stride})},
+                                         {"dilation", list({dilation})},
+                                         {"pad", list({pad, 0})}},
+                                        te::Numerics::kLocal);
+          ASSERT_TRUE(algorithms) << algorithms.error().text();
+          const Evaluation r =
+              evaluated(algorithms->front().workload,
+                        {{Dtype::kF32, {1, 1, 5}, std::vector<double>(5, std::nan("")), {}},
+                         {Dtype::kF32,
+                          {1, 1, taps},
+                          std::vector<double>(static_cast<std::size_t>(taps), 1),
+                          {}}});
+          for (std::int64_t j = 0; j < std::ssize(r.output.values); ++j) {
+            bool has_tap = false;
+            for (std::int64_t k = 0; k < taps; ++k)
+              has_tap |= (j + pad - dilation * k) % stride == 0;
+            if (!has_tap) {
+              EXPECT_EQ(r.output.values[static_cast<std::size_t>(j)], 0)
+                  << stride << " " << dilation << " " << taps << " " << pad << " " << j;
+            }
+          }
+        }
+}
+
 TEST(ConvTranspose3d, StridesPaddingDilationGroups) {
   check_transposed({{1, 1, 1, 1, 1}, {1, 1, 1, 1, 1}, {1, 1, 1}, {0, 0, 0}, {0, 0, 0}});
   check_transposed({{1, 2, 2, 3, 4}, {2, 3, 2, 2, 2}, {2, 2, 2}, {0, 0, 0}, {0, 0, 0}});

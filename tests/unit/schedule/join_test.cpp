@@ -83,6 +83,31 @@ TEST(Join, ClearsWhatStandsBetween) {
   EXPECT_EQ(refusal(kFour, {Join{{"A.i", "C.i", "Y.i"}}}), Refusal::kBreaksDependence);
 }
 
+// Rows of a recurrence: what goes on from step to step stays whole, what a step alone needs does
+// not.
+TEST(Join, LetsRowsGoThroughSteps) {
+  constexpr std::string_view kState =
+      "X: f32[5,3,4]\nH[t,n,j] = X[t,n,j] + (sum(k) H[t-1,n,k else 0])";
+  const ir::Nest nest = nest_of(kState);
+  std::vector<std::string> rows, steps;
+  for (const ir::Loop& loop : nest.loops) {
+    if (loop.name.ends_with(".n")) rows.push_back(loop.name);
+    if (loop.name.ends_with(".t.step")) steps.push_back(loop.name);
+  }
+  ASSERT_EQ(rows.size(), 2u);
+  ASSERT_EQ(steps.size(), 1u);
+  const auto inner = [](const std::string& row) { return row.substr(0, row.size() - 1) + "t"; };
+  EXPECT_EQ(homes(kState, {Reorder{{rows[0], inner(rows[0])}}, Reorder{{rows[1], inner(rows[1])}},
+                           Join{rows}, Reorder{{rows[0], steps[0]}}}),
+            "H_acc:" + steps[0] + " ");
+  // Rows that need others of the step before stay apart.
+  constexpr std::string_view kMixed =
+      "X: f32[5,3]\nS[t:5,n:3] = H[t-1,2-n else 0] * 0.5\nH[t:5,n:3] = X[t,n] + S[t,n]";
+  EXPECT_EQ(
+      refusal(kMixed, {Reorder{{"S.n", "S.t"}}, Reorder{{"H.n", "H.t"}}, Join{{"S.n", "H.n"}}}),
+      Refusal::kBreaksDependence);
+}
+
 TEST(Join, RunsInParallel) {
   const auto parallel = [](const char* loop) {
     return Annotate{.loop = loop, .kind = ir::LoopKind::kParallel};

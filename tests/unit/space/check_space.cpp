@@ -8,7 +8,6 @@
 #include "compiler/lower/lower.h"
 #include "compiler/te/naive_nest.h"
 #include "compiler/te/parse.h"
-#include "compiler/te/recurrence.h"
 #include "support/check_flat.h"
 #include "support/sanitized.h"
 #include "tuner/model/prior.h"
@@ -226,12 +225,6 @@ int check_stores(const te::Workload& workload, const Target& target, int configu
   return streaming;
 }
 
-// What devices refuse.
-static bool goes_on_by_sums(const te::Workload& workload) {
-  return std::ranges::any_of(te::recurrences_of(workload),
-                             [](const te::Recurrence& each) { return !each.element_wise; });
-}
-
 void check_space(const te::Workload& workload, const Target& target, Flavour flavour,
                  int configurations, std::uint64_t seed) {
   SCOPED_TRACE(fmt::format("seed {} {} {}\n{}", seed, target.text(), name_of(flavour),
@@ -240,10 +233,6 @@ void check_space(const te::Workload& workload, const Target& target, Flavour fla
     // Tuning derives spaces of canonical workloads, whose letters are others.
     const auto space =
         derive_space(seed % 2 == 1 ? te::canonical(workload) : workload, target, flavour);
-    if (!space && target.grids() && goes_on_by_sums(workload)) {
-      EXPECT_EQ(space.error().kind, ErrorKind::kUnsupported);
-      return;
-    }
     ASSERT_TRUE(space) << space.error().text();
     Rng rng(seed);
     const int tried =

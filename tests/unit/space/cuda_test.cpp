@@ -8,6 +8,7 @@
 #include "compiler/te/naive_nest.h"
 #include "compiler/te/workload.h"
 #include "support/random_card.h"
+#include "support/random_workload.h"
 #include "unit/space/check_space.h"
 #include "unit/space/operator_shapes.h"
 
@@ -212,6 +213,16 @@ TEST(CudaSpace, OperatorsOfAwkwardShapes) {
         check_space(algorithm.workload, card_of_architecture(80),
                     seed % 2 == 0 ? Flavour::kWide : Flavour::kDefault, 4, seed);
     }
+}
+
+TEST(CudaSpace, StagesThatNeedEachOtherStepByStep) {
+  const std::uint64_t end = asked("LATHE_RANDOM_ROUNDS", 40);
+  for (std::uint64_t seed = 0; seed < end && !HasFailure(); ++seed) {
+    Rng rng(seed);
+    const te::Workload workload =
+        random_workload(rng, {.dtypes = seed % 3 == 0, .max_iterations = 4'000, .recurrences = 1});
+    check_space(workload, card_of_architecture(80), Flavour::kDefault, 4, seed);
+  }
 }
 
 // Four configurations of each: 300, and 10,000 where tests may take long.

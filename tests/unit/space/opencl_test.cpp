@@ -32,6 +32,29 @@ TEST(OpenClSpace, RandomPrograms) {
   }
 }
 
+TEST(OpenClSpace, StagesThatNeedEachOtherStepByStep) {
+  const std::uint64_t first = asked("LATHE_RANDOM_FIRST", 0),
+                      end = first + asked("LATHE_RANDOM_ROUNDS", 60);
+  for (std::uint64_t seed = first; seed < end && !HasFailure(); ++seed) {
+    Rng rng(seed);
+    const te::Workload workload =
+        random_workload(rng, {.dtypes = seed % 3 == 0, .max_iterations = 4'000, .recurrences = 1});
+    check_space(workload, generic_opencl(), Flavour::kDefault, 4, seed);
+  }
+}
+
+// The rows of a layer's batch go through the steps on items of their own.
+TEST(OpenClSpace, RowsOfARecurrenceAreItems) {
+  const te::Workload workload = parsed(
+      "X: f32[7,200,5]; const U: f32[5,5]; H[t,n,j] = X[t,n,j] + 0.1 * "
+      "(sum(k) H[t-1,n,k else 0] * U[k,j])");
+  const auto space = derive_space(workload, generic_opencl(), Flavour::kDefault);
+  ASSERT_TRUE(space) << space.error().text();
+  ASSERT_EQ((*space)->knob_list().size(), 1u);
+  EXPECT_EQ((*space)->knob_list()[0].values.back(), 128);
+  check_space(workload, generic_opencl(), Flavour::kDefault, 4, 1);
+}
+
 TEST(OpenClSpace, LongSumsInPartsAndCopiesOfWeights) {
   const std::string texts[] = {
       "A: f32[3,9973]; S[i:3] = sum(j) A[i,j]", "A: f32[5001]; M[o:1] = max(j) A[j+0*o]",

@@ -168,6 +168,9 @@ constexpr Case kCases[] = {
     {"constants",
      "const W: f32[9,7]; const s: f32[9]; X: f32[5,7]; V[o,i] = exp(W[o,i]) * s[o]\n"
      "Y[n,o] = sum(i) X[n,i] * V[o,i]"},
+    {"sum_of_a_step", "X: f32[6,40]; H[i,t] = X[i,t] + (sum(k:6) H[k,t-1 else 0])"},
+    {"sum_of_a_step_in_doubles", "X: f64[40,7]; H[t,i] = X[t,i] + (max(k:7) H[t-1,k else 0]) * 2"},
+    {"one_sum_in_each_step", "X: f32[40]; A: f32[3]; H[t] = X[t] + (sum(k) A[k] * H[t+1 else 0])"},
     {"chain_of_maps",
      "X: f32[50]; A[i] = X[i] * X[i]; B[i] = A[i] + A[i]; C[i] = B[i] * B[i] - A[i]; D[i] = "
      "exp(C[i] * 0.01)\n"

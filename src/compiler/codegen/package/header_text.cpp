@@ -38,7 +38,7 @@ constexpr const char* kConstants =
  * NULL for them. After a prepare that failed, run refuses until one succeeds.
 )";
 constexpr const char* kWeights = R"( *
- * The weights lie in the file {weights}, which create finds beside the library. It maps
+ * {weights}, which create finds beside the library. It maps
  * the file, so that handles and processes share it, and refuses one of another library. Both files
  * move together. Replace them by other files, and do not write into them while handles are there.
 )";
@@ -301,6 +301,10 @@ std::string functions_text(const std::string& name, const Target& target, bool h
 
 }  // namespace
 
+std::string place_of_weights(const std::string& file) {
+  return "The weights lie in the file " + file;
+}
+
 std::string header_text(const std::string& name, const flat::Program& program, const Target& target,
                         const std::vector<std::string>& remarks, const std::string& weights) {
   std::string tensors;
@@ -319,7 +323,8 @@ std::string header_text(const std::string& name, const flat::Program& program, c
   head = replaced(head, "{place}", words.place);
   head = replaced(head, "{alignment}", words.alignment);
   head = replaced(head, "{constants}", constants ? words.constants : "");
-  const std::string told = weights.empty() ? "" : replaced(kWeights, "{weights}", weights);
+  const std::string told =
+      weights.empty() ? "" : replaced(kWeights, "{weights}", place_of_weights(weights));
   head = replaced(head, "{weights}", told);
   head = replaced(head, "{name}", name);
   // A device's name may be any text.

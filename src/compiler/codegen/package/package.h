@@ -36,6 +36,9 @@ struct Weights {
 std::string header_text(const std::string& name, const flat::Program& program, const Target& target,
                         const std::vector<std::string>& remarks, const std::string& weights = "");
 
+// How the header tells in which file the weights are.
+std::string place_of_weights(const std::string& file);
+
 struct Artifact {
   std::string library, header;  // paths
 };

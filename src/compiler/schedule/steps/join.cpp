@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include "compiler/analysis/dependence.h"
+#include "compiler/analysis/scans.h"
 #include "compiler/schedule/edit.h"
 #include "compiler/schedule/region.h"
 
@@ -115,13 +116,23 @@ class Joiner {
       for (const BlockId writer : analysis::writers_of(nest_, id, loop))
         for (const BlockId reader : analysis::readers_of(nest_, id, loop)) {
           const bool found = complete && reads_what_is_there(id, writer, reader);
-          if (!found && group_of(writer) != group_of(reader))
+          const bool earlier = !found && complete && reads_earlier_steps(id, writer, reader);
+          if (!found && !earlier && group_of(writer) != group_of(reader))
             return refuse(Refusal::kBreaksDependence, step_.loops[group_of(reader)]);
           same = same && found;
         }
       if (same) keep_for_an_iteration(id);
     }
     return {};
+  }
+
+  // True if the reader goes before the writer and reads what that has written in iterations of
+  // loops outside, all of it in the same iteration of the loop. (Whether that is so is for
+  // check_recurrences() to say.)
+  bool reads_earlier_steps(BufferId buffer, BlockId writer, BlockId reader) {
+    return group_of(writer) > group_of(reader) &&
+           !ir::looks_up(nest_.blocks[reader].body, buffer) &&
+           tells_iteration(buffer, writer, reader);
   }
 
   // True if all that the reader reads in an iteration of the loop was written before in that
@@ -178,6 +189,11 @@ class Joiner {
     if (nest_.buffers[id].scope != ir::Scope::kMemory) return;
     const auto writers = analysis::writers_of(nest_, id);
     if (writers.empty()) return;
+    // What goes on along a loop outside is there in its next iteration, too.
+    for (const BlockId writer : writers)
+      if (analysis::is_scan(nest_.blocks[writer]) &&
+          analysis::goes_along_scan(nest_, writer, loops_[0]))
+        return;
     for (const auto& users : {writers, analysis::readers_of(nest_, id)})
       for (const BlockId user : users)
         if (!nest_.is_inside({ir::Item::Kind::kBlock, user}, loops_[0])) return;

@@ -35,8 +35,6 @@ constexpr Rule<CpuContext> kScanRules[] = {
 Result<Derived> derive_for_cpu(const te::Workload& workload, const CpuTarget& target,
                                Flavour flavour, double streamed) {
   CpuContext context{workload, target, flavour, nullptr, streamed};
-  // No layout is chosen for what goes on step by step; a plain one is always allowed.
-  if (te::has_recurrence(workload)) context.workload.contract.free_layout = false;
   if (is_led_by_scan(context))
     return compose(LATHE_TRY(derive_scans(context)), std::span<const Rule<CpuContext>>(kScanRules),
                    context);

@@ -11,6 +11,7 @@
 #include "tuner/space/rules/opencl/grid_cook_toom.h"
 #include "tuner/space/rules/opencl/item_space.h"
 #include "tuner/space/rules/scan/scan_grid.h"
+#include "tuner/space/rules/scan/steps_grid.h"
 
 namespace lathe::space {
 namespace {
@@ -44,15 +45,16 @@ Result<Derived> derive_for_cuda(const te::Workload& workload, const CudaTarget& 
   if (workload.contract.free_layout)
     return fail(ErrorKind::kUnsupported,
                 "schedules for cards keep the layouts of inputs and outputs; ask for plain ones");
-  LATHE_TRY_STATUS(check_steps(workload));
   const GridContext as_grid{workload, *target.grids(), flavour};
+  if (is_led_by_steps(as_grid))
+    return compose(LATHE_TRY(derive_steps(as_grid)), std::span<const Rule<GridContext>>(), as_grid);
   return compose(LATHE_TRY(derive_direct({workload, target, flavour}, as_grid)),
                  std::span<const Rule<GridContext>>(kCudaRules), as_grid);
 }
 
 std::string_view cuda_meaning(std::string_view knob) {
   for (const auto meanings : {row_kernel_meanings(), block_meanings(), thread_sum_meanings(),
-                              permute_meanings(), grid_scan_meanings()})
+                              permute_meanings(), grid_scan_meanings(), grid_step_meanings()})
     for (const Meaning& meaning : meanings)
       if (meaning.knob == knob) return meaning.text;
   return meaning_in(item_meanings(), std::span<const Rule<GridContext>>(kCudaRules), knob);

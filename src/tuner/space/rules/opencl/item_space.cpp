@@ -1,9 +1,13 @@
 #include "tuner/space/rules/opencl/item_space.h"
 
 #include <algorithm>
+#include <map>
+#include <utility>
 
-#include "compiler/te/scan.h"
+#include "compiler/analysis/recurrences.h"
 #include "tuner/space/rules/scan/scan_grid.h"
+#include "tuner/space/rules/scan/scan_loops.h"
+#include "tuner/space/rules/scan/steps_grid.h"
 #include "tuner/space/rules/shared/choices.h"
 #include "tuner/space/rules/shared/knob_list.h"
 
@@ -106,32 +110,63 @@ bool ItemProgram::has_shared_reads() const {
          has_reuse(main_.get());
 }
 
-// What the items of a group stage of an operand, of all rows that they read together.
-void ItemProgram::constrain_staged(Derived& derived) const {
+// How many iterations along an iterator the items of a group go through at a time. The last tile is
+// as long as the others, whatever is left.
+ir::SizeId ItemProgram::staged_reach(int iter, Derived& derived) const {
   ir::Sizes& s = derived.sizes;
   const auto knob = [&](int number) { return size_given(number, derived); };
-  const auto reach = [&](int iter) {
-    ir::SizeId tile = s.constant(1);
-    if (iter == main_.axes.vector)
-      tile = s.mul(s.mul(knob(at_.v), knob(at_.group_x)), s.constant(grids_.lanes));
-    else if (iter == main_.pixel(0)) tile = s.mul(knob(at_.p0), knob(at_.group_y));
-    else if (iter == main_.pixel(1)) tile = knob(at_.p1);
-    else if (iter == main_.axes.reduce) tile = knob(at_.chunk);
-    else if (std::ranges::count(main_.axes.taps, iter) > 0) tile = s.constant(main_.extent(iter));
-    return s.min(tile, s.constant(main_.extent(iter)));
-  };
-  ir::SizeId bytes = s.constant(0);
-  for (const ir::Read* read : ir::reads_of(main_.get().body)) {
-    const Dtype dtype = main_.view->tensors[static_cast<std::size_t>(read->tensor)].dtype;
-    ir::SizeId elements = s.constant(size_of(dtype));
-    for (const ir::Affine& row : read->index) {
-      ir::SizeId extent = s.constant(1);
-      for (const ir::AffineTerm& term : row.terms)
-        extent = s.add(extent, s.mul(s.constant(std::abs(term.coef)),
-                                     s.add(reach(term.iter), s.constant(-1))));
-      elements = s.mul(elements, extent);
+  if (iter == main_.axes.vector)
+    return s.mul(s.mul(knob(at_.v), knob(at_.group_x)), s.constant(grids_.lanes));
+  if (iter == main_.pixel(0)) return s.mul(knob(at_.p0), knob(at_.group_y));
+  if (iter == main_.pixel(1)) return knob(at_.p1);
+  if (iter == main_.axes.reduce) return knob(at_.chunk);
+  return s.constant(std::ranges::count(main_.axes.taps, iter) > 0 ? main_.extent(iter) : 1);
+}
+
+// What they stage of a dimension of an operand for all of these reads of it.
+ir::SizeId ItemProgram::staged_extent(const std::vector<const ir::Read*>& reads, std::size_t dim,
+                                      Derived& derived) const {
+  ir::Sizes& s = derived.sizes;
+  const ir::Affine& first = reads[0]->index[dim];
+  std::int64_t low = first.offset, high = first.offset;
+  for (const ir::Read* read : reads) {
+    const ir::Affine& row = read->index[dim];
+    if (row.terms != first.terms) {
+      const auto tensor = static_cast<std::size_t>(read->tensor);
+      return s.constant(main_.view->tensors[tensor].shape[dim]);
     }
-    bytes = s.add(bytes, elements);
+    low = std::min(low, row.offset), high = std::max(high, row.offset);
+  }
+  ir::SizeId extent = s.constant(high - low + 1);
+  for (const ir::AffineTerm& term : first.terms)
+    extent = s.add(extent, s.mul(s.constant(std::abs(term.coef)),
+                                 s.add(staged_reach(term.iter, derived), s.constant(-1))));
+  return extent;
+}
+
+void ItemProgram::constrain_staged(Derived& derived) const {
+  constexpr int kAlignment = 64;
+  ir::Sizes& s = derived.sizes;
+  const auto rounded = [&](ir::SizeId size, std::int64_t unit) {
+    return s.mul(s.ceildiv(size, s.constant(unit)), s.constant(unit));
+  };
+  std::map<int, std::vector<const ir::Read*>> operands;
+  for (const ir::Read* read : ir::reads_of(main_.get().body))
+    operands[read->tensor].push_back(read);
+  ir::SizeId bytes = s.constant(0);
+  for (const auto& [tensor, reads] : operands) {
+    const Dtype dtype = main_.view->tensors[static_cast<std::size_t>(tensor)].dtype;
+    const auto& index = reads[0]->index;
+    // Vectors lie along one dimension, which is padded up to whole ones.
+    const auto found = std::ranges::find_if(
+        index, [&](const ir::Affine& row) { return row.coef_of(main_.axes.vector) != 0; });
+    const auto along = found == index.end() ? std::ssize(index) - 1 : found - index.begin();
+    ir::SizeId size = s.constant(size_of(dtype));
+    for (std::size_t d = 0; d < index.size(); ++d) {
+      const ir::SizeId extent = staged_extent(reads, d, derived);
+      size = s.mul(size, std::cmp_equal(d, along) ? rounded(extent, grids_.lanes) : extent);
+    }
+    bytes = s.add(bytes, rounded(size, kAlignment));
   }
   derived.constraints.push_back(
       {"the group stages more than its memory holds", bytes, grids_.group_bytes});
@@ -223,10 +258,17 @@ void put_others_on_grid(const te::Workload& view, const Grids& grids, ir::Nest& 
       if ((stage.reduce != ir::ReduceOp::kNone) != reduce ||
           placed.contains(view.tensors[static_cast<std::size_t>(stage.tensor)].name))
         continue;
-      if (te::is_scan(stage)) {
-        const auto items = nest.sizes.constant(std::min(kItemsOfGroup, grids.most_items));
-        put_scan_on_grid(view.tensors[static_cast<std::size_t>(stage.tensor)].name, items, nest,
-                         trace);
+      const std::string& tensor = view.tensors[static_cast<std::size_t>(stage.tensor)].name;
+      const auto items = nest.sizes.constant(std::min(kItemsOfGroup, grids.most_items));
+      const ir::BlockId block = nest.find_block(tensor);
+      if (analysis::goes_along_axis(nest, block)) {
+        placed.merge(companions_along(nest, tensor));
+        put_scan_on_grid(tensor, items, nest, trace);
+        continue;
+      }
+      if (analysis::is_in_steps(nest, block)) {
+        placed.merge(companions_in_steps(nest, tensor));
+        put_steps_on_grid(tensor, items, nest, trace);
         continue;
       }
       const ItemStage other = stage_with_axes(view, s);

@@ -42,6 +42,9 @@ class ItemProgram {
 
  private:
   void constrain_staged(Derived& derived) const;
+  ir::SizeId staged_reach(int iter, Derived& derived) const;
+  ir::SizeId staged_extent(const std::vector<const ir::Read*>& reads, std::size_t dim,
+                           Derived& derived) const;
   ItemSizes sizes_of_main(const std::vector<Knob>& knobs, std::span<const std::int64_t> values,
                           ir::Nest& nest) const;
 

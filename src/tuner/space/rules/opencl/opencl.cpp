@@ -7,6 +7,7 @@
 #include "tuner/space/rules/opencl/grid_cook_toom.h"
 #include "tuner/space/rules/opencl/item_space.h"
 #include "tuner/space/rules/scan/scan_grid.h"
+#include "tuner/space/rules/scan/steps_grid.h"
 
 namespace lathe::space {
 namespace {
@@ -26,7 +27,8 @@ Result<Derived> derive_for_opencl(const te::Workload& workload, const OpenClTarg
     return fail_at("--layout", ErrorKind::kInvalidArgument,
                    "schedules for OpenCL keep the layouts of inputs and outputs; give plain, not "
                    "free");
-  LATHE_TRY_STATUS(check_steps(workload));
+  if (is_led_by_steps(context))
+    return compose(LATHE_TRY(derive_steps(context)), std::span<const Rule<GridContext>>(), context);
   if (is_led_by_scan(context))
     return compose(LATHE_TRY(derive_scans(context)), std::span<const Rule<GridContext>>(), context);
   return compose(LATHE_TRY(derive_items(context)), std::span<const Rule<GridContext>>(kOpenClRules),
@@ -34,8 +36,9 @@ Result<Derived> derive_for_opencl(const te::Workload& workload, const OpenClTarg
 }
 
 std::string_view opencl_meaning(std::string_view knob) {
-  for (const Meaning& meaning : grid_scan_meanings())
-    if (meaning.knob == knob) return meaning.text;
+  for (const auto meanings : {grid_scan_meanings(), grid_step_meanings()})
+    for (const Meaning& meaning : meanings)
+      if (meaning.knob == knob) return meaning.text;
   return meaning_in(item_meanings(), std::span<const Rule<GridContext>>(kOpenClRules), knob);
 }
 

@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "compiler/algebra/algebra.h"
-#include "compiler/te/recurrence.h"
 #include "tuner/space/rules/opencl/item_space.h"
 #include "tuner/space/rules/scan/scan_loops.h"
 #include "tuner/space/rules/shared/choices.h"
@@ -59,19 +58,6 @@ std::int64_t items_of(const ir::Nest& nest, const ScanLoops& loops) {
 void put_scan_on_grid(const std::string& tensor, ir::SizeId items, ir::Nest& nest,
                       schedule::Trace& trace) {
   GridScan(scan_loops_of(nest, tensor), nest, trace).run(items);
-}
-
-Status check_steps(const te::Workload& workload) {
-  for (const te::Recurrence& recurrence : te::recurrences_of(workload)) {
-    if (recurrence.element_wise) continue;
-    const te::Stage& first = workload.stages[static_cast<std::size_t>(recurrence.stages.front())];
-    return fail(ErrorKind::kUnsupported,
-                "{} goes on step by step with sums or other elements of the step before, which "
-                "programs for devices do not do yet; tune it for a processor, as cpu:host, or a "
-                "single step for the device",
-                workload.tensors[static_cast<std::size_t>(first.tensor)].name);
-  }
-  return {};
 }
 
 bool is_led_by_scan(const GridContext& context) {

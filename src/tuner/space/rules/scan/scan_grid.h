@@ -14,10 +14,6 @@ namespace lathe::space {
 void put_scan_on_grid(const std::string& tensor, ir::SizeId items, ir::Nest& nest,
                       schedule::Trace& trace);
 
-// Refuses recurrences whose stages have loops of their own in each step: items of a kernel do not
-// wait for each other there.
-Status check_steps(const te::Workload& workload);
-
 // True if this rule derives the space, instead of that of items.
 bool is_led_by_scan(const GridContext& context);
 // A knob for the items of a group of the leading scan; other stages have fixed tiles.

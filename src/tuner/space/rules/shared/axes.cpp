@@ -326,7 +326,8 @@ std::vector<Axes> best_two(std::vector<std::pair<std::int64_t, Axes>> found,
 
 }  // namespace
 
-std::vector<Axes> classify(const te::Workload& workload, int stage_index) {
+std::vector<Axes> classify(const te::Workload& workload, int stage_index,
+                           const std::set<std::string>& steps) {
   const te::Stage& stage = workload.stages[stage_index];
   const auto written = written_index(stage);
   // An intermediate counts like the output that it flows to: a fused consumer stores along the same
@@ -351,7 +352,9 @@ std::vector<Axes> classify(const te::Workload& workload, int stage_index) {
   std::optional<Axes> scattering;
   int last_spatial = -1;
   for (int i = 0; i < static_cast<int>(stage.iters.size()); ++i) {
-    if (stage.iters[i].kind != te::IterKind::kSpatial || i == reduced.parts) continue;
+    if (stage.iters[i].kind != te::IterKind::kSpatial || i == reduced.parts ||
+        steps.contains(stage.iters[i].name))
+      continue;
     last_spatial = i;
     if (stage.iters[i].extent < 2 || !loads_vectors(workload, stage, reduced, i)) continue;
     const bool stores = plain_result ? plain_dim(written, i) == static_cast<int>(written.size()) - 1

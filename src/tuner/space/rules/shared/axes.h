@@ -1,6 +1,7 @@
 // Decides which axis of a stage plays which part, by the operands it touches.
 #pragma once
 
+#include <set>
 #include <string>
 #include <vector>
 
@@ -48,8 +49,10 @@ int main_stage(const te::Workload& workload);
 
 // Assigns parts for each axis that can be vectorized with consecutive accesses (given the layouts
 // that the workload lets the schedule choose). Returns at most two assignments, the most promising
-// first; none only if there is no spatial axis.
-std::vector<Axes> classify(const te::Workload& workload, int stage);
+// first; none only if there is no spatial axis but those along loops of `steps`, which have one
+// iteration in each step of a recurrence and take no part.
+std::vector<Axes> classify(const te::Workload& workload, int stage,
+                           const std::set<std::string>& steps = {});
 
 // True if two reads each leave out an axis of the result that the other has: elements are then used
 // again, and a register tile is for that.

@@ -265,8 +265,26 @@ void merge_axes(Prepared& prepared, const te::Workload& workload) {
   }
 }
 
+namespace {
+
+// Of the axes that loops over steps go along: the loops inside of those.
+std::set<std::string> loops_in(const ir::Nest& nest, const std::set<std::string>& steps) {
+  std::set<std::string> out;
+  for (const ir::Block& block : nest.blocks)
+    for (const ir::BlockIter& iter : block.iters) {
+      const auto name = [&](const ir::LoopDigit& digit) { return nest.loops[digit.loop].name; };
+      const auto is_step = [&](const ir::LoopDigit& digit) { return steps.contains(name(digit)); };
+      if (std::ranges::none_of(iter.digits, is_step)) continue;
+      for (const ir::LoopDigit& digit : iter.digits)
+        if (!is_step(digit)) out.insert(name(digit));
+    }
+  return out;
+}
+
+}  // namespace
+
 Prepared begin(const te::Workload& workload) {
-  Prepared prepared{te::naive_nest(workload), {}, {}};
+  Prepared prepared{te::naive_nest(workload), {}, {}, {}};
   algebra::rewrite(prepared.nest, prepared.steps, workload.contract.free_layout);
   inline_stages(prepared, workload);
   return prepared;
@@ -286,6 +304,9 @@ Prepared prepare(const te::Workload& workload, const CpuTarget& target, const Ro
     steps.insert(prepared.nest.loops[loop].name);
   if (!steps.empty()) {
     prepared.view = view_of(prepared.nest, workload, steps);
+    prepared.in_steps = loops_in(prepared.nest, steps);
+    // No layout is chosen for what goes on step by step; a plain one is always allowed.
+    prepared.view.contract.free_layout = false;
     return prepared;
   }
   split_reductions(prepared, workload, target, shares);

@@ -39,6 +39,8 @@ struct Prepared {
   ir::Nest nest;          // every size a number
   schedule::Trace steps;  // from the naive nest to this one
   te::Workload view;
+  // Loops of one iteration along the axis of a recurrence, inside of the loop over its steps.
+  std::set<std::string> in_steps;
 };
 // By stage: the share of all its rows that it does at a time; all of them where none is said.
 using RowShares = std::map<std::string, double>;

@@ -253,11 +253,11 @@ bool has_long_rows(const TileRule& rule) {
 }  // namespace
 
 TileRule tile_rule_for(const te::Workload& view, int stage, const CpuTarget& target,
-                       Flavour flavour) {
+                       Flavour flavour, const std::set<std::string>& steps) {
   TileRule rule;
   rule.workload = view;
   rule.target = target;
-  rule.axes = classify(rule.workload, stage);
+  rule.axes = classify(rule.workload, stage, steps);
   rule.lanes = std::max(1, target.lanes(size_of(rule.workload.stages[stage].body->dtype)));
   if (rule.axes.empty()) return rule;
   // The default space has a second vector axis only where the first is no clear winner: a
@@ -285,7 +285,8 @@ void note_rows(TileRule& rule, const std::map<int, std::set<int>>& same) {
 std::vector<TiledStage> companions_of(const te::Workload& view, int main, const CpuTarget& target,
                                       const te::Workload& sizes,
                                       const std::map<int, std::set<int>>& same,
-                                      const std::set<int>& grouped) {
+                                      const std::set<int>& grouped,
+                                      const std::set<std::string>& steps) {
   std::vector<TiledStage> out;
   for (int s = 0; s < static_cast<int>(view.stages.size()); ++s) {
     const te::Stage& stage = view.stages[s];
@@ -294,7 +295,7 @@ std::vector<TiledStage> companions_of(const te::Workload& view, int main, const 
       continue;
     CpuTarget own = target;
     if (grouped.contains(stage.tensor)) own.threads = 1;
-    TileRule rule = tile_rule_for(view, s, own, Flavour::kDefault);
+    TileRule rule = tile_rule_for(view, s, own, Flavour::kDefault, steps);
     if (rule.axes.empty()) continue;
     keep_few_orders(rule);
     note_rows(rule, same);

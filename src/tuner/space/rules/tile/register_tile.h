@@ -106,8 +106,9 @@ struct Tiling {
   std::shared_ptr<const Tiling> parts;
 };
 
+// Without axes: it has none that lanes could run along. `steps`: of classify().
 TileRule tile_rule_for(const te::Workload& view, int stage, const CpuTarget& target,
-                       Flavour flavour);
+                       Flavour flavour, const std::set<std::string>& steps = {});
 // What the register tile needs must fit the registers.
 void add_constraints(const TiledStage& stage, Derived& derived);
 // The stage with this tile and its start; the space has none of its knobs yet.
@@ -117,7 +118,8 @@ TiledStage tiled(TileRule rule);
 std::vector<TiledStage> companions_of(const te::Workload& view, int main, const CpuTarget& target,
                                       const te::Workload& sizes,
                                       const std::map<int, std::set<int>>& same = {},  // Grouped
-                                      const std::set<int>& grouped = {});
+                                      const std::set<int>& grouped = {},
+                                      const std::set<std::string>& steps = {});
 // Notes that blocks of rows come back to what is the same for them all.
 void note_rows(TileRule& rule, const std::map<int, std::set<int>>& same);
 

@@ -72,4 +72,10 @@ Result<Sketch> build_tile_sketch(const Tiling& tiling, std::span<const std::int6
   return build_sketch(tiling, main, values, threads);
 }
 
+Result<Sketch> build_plain_sketch(const Tiling& tiling) {
+  Draft draft{tiling.prepared.nest, tiling.prepared.steps, {}, tiling.target.threads};
+  schedule_others(tiling, tiling.target, draft);
+  return Sketch{std::move(draft.nest), std::move(draft.trace)};
+}
+
 }  // namespace lathe::space

@@ -1,5 +1,9 @@
 #include "tuner/space/rules/tile/tile_space.h"
 
+#include <algorithm>
+#include <functional>
+#include <utility>
+
 #include "compiler/analysis/recurrences.h"
 #include "tuner/space/rules/tile/sum_parts.h"
 #include "tuner/space/rules/tile/tile_knobs.h"
@@ -8,19 +12,45 @@
 namespace lathe::space {
 namespace {
 
-// The stage with the most work in all steps together, where those of a recurrence are seen as in a
-// single step.
-int main_of_steps(const te::Workload& view, const te::Workload& sizes) {
-  int best = main_stage(view);
-  for (int s = 0; s < static_cast<int>(view.stages.size()); ++s) {
+// Stages of a recurrence that lanes can run along in a step, and others; those with the most work
+// in all steps together first, of which `first` is the best but for sums.
+std::vector<int> stages_of_steps(const Tiling& tiling, int first) {
+  const te::Workload& view = tiling.prepared.view;
+  const auto work = [&](int s) {
+    return work_of(tiling.sizes.stages[static_cast<std::size_t>(s)]);
+  };
+  std::vector<int> stages = {first};
+  for (int s = 0; std::cmp_less(s, view.stages.size()); ++s) {
     const te::Stage& stage = view.stages[static_cast<std::size_t>(s)];
     const bool once = view.tensors[static_cast<std::size_t>(stage.tensor)].constant;
-    if (!once && writes_plainly(view, stage) && (stage.reduce != ir::ReduceOp::kNone) &&
-        work_of(sizes.stages[static_cast<std::size_t>(s)]) >
-            work_of(sizes.stages[static_cast<std::size_t>(best)]))
-      best = s;
+    if (s != first && !once && writes_plainly(view, stage) && stage.reduce != ir::ReduceOp::kNone)
+      stages.push_back(s);
   }
-  return best;
+  std::ranges::stable_sort(stages, std::greater{}, work);
+  return stages;
+}
+
+// The rule of the stage that is tiled; without axes where there is none.
+TileRule main_rule(const CpuContext& context, const Tiling& tiling, bool steps) {
+  const te::Workload& view = tiling.prepared.view;
+  std::vector<int> stages = {main_stage(view)};
+  if (steps) stages = stages_of_steps(tiling, stages[0]);
+  for (const int stage : stages) {
+    TileRule rule =
+        tile_rule_for(view, stage, context.target, context.flavour, tiling.prepared.in_steps);
+    if (!rule.axes.empty()) return rule;
+  }
+  return {};
+}
+
+// Of recurrences whose stages have one element in each step: nothing is open.
+Derived derive_plainly(std::shared_ptr<const Tiling> tiling) {
+  Derived derived;
+  derived.starts = {{}};
+  derived.build = [tiling = std::move(tiling)](std::span<const std::int64_t>) -> Result<Sketch> {
+    return build_plain_sketch(*tiling);
+  };
+  return derived;
 }
 
 }  // namespace
@@ -34,14 +64,16 @@ Result<Derived> derive_tiles(CpuContext& context) {
   const te::Workload& view = tiling->prepared.view;
   const bool steps = analysis::has_recurrence(tiling->prepared.nest);
   if (steps) tiling->sizes = view_of(tiling->prepared.nest, workload);
-  const int stage = steps ? main_of_steps(view, tiling->sizes) : main_stage(view);
-  TileRule rule = tile_rule_for(view, stage, context.target, context.flavour);
+  tiling->target = context.target;
+  TileRule rule = main_rule(context, *tiling, steps);
+  if (rule.axes.empty() && steps) return derive_plainly(std::move(tiling));
   if (rule.axes.empty())
     return fail(ErrorKind::kUnsupported,
                 "{} has no axis but reductions: give it a dimension of size 1", workload.name);
-  tiling->target = context.target;
+  const int stage = rule.axes[0].stage;
   set_main(*tiling, std::move(rule));
-  tiling->companions = companions_of(view, stage, context.target, steps ? tiling->sizes : view);
+  tiling->companions = companions_of(view, stage, context.target, steps ? tiling->sizes : view, {},
+                                     {}, tiling->prepared.in_steps);
   Derived derived;
   name_knobs(*tiling, "");
   const Tiling* only[] = {tiling.get()};
