@@ -374,8 +374,8 @@ TEST_F(Command, AFileThatMayNotGrowIsSaid) {
 }
 
 TEST_F(Command, RacesTheBestAgain) {
-  // On a quiet machine a race takes 3 seconds, on a busy one more.
-  const auto race = with(with({"race"}, workload_), {"--time", "60"});
+  // On a quiet machine a race takes 3 seconds, on a busy one as long as it may.
+  const auto race = with(with({"race"}, workload_), {"--time", "30"});
   EXPECT_NE(lathe(race).error.find("there is no database here yet; run lathe tune first"),
             std::string::npos);
   ASSERT_EQ(lathe(with(with({"tune"}, workload_), {"--trials", "12"})).code, 0);
