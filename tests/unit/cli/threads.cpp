@@ -44,7 +44,7 @@ TEST_F(Command, SaysHowManyThreadsThereAre) {
       << bench.error;
   const std::string target = json_of(bench)["target"];
   EXPECT_TRUE(target.ends_with(";threads=1")) << target;
-  const Outcome race = of("race", {"--threads", "2", "--time", "60"});
+  const Outcome race = of("race", {"--threads", "2", "--time", "30"});
   ASSERT_EQ(race.code, 0) << race.error;
   EXPECT_NE(race.error.find("lathe: nothing for 2 threads is on record; what is for 1 is taken\n"),
             std::string::npos)
