@@ -10,10 +10,12 @@
 #include "base/processors.h"
 #include "cli/application.h"
 #include "cli/bench_model.h"
+#include "cli/check_text.h"
 #include "cli/command.h"
 #include "cli/flags.h"
 #include "cli/in_turns.h"
 #include "cli/live_line.h"
+#include "cli/open_model.h"
 #include "cli/progress_line.h"
 #include "cli/results.h"
 #include "cli/serve.h"
@@ -25,7 +27,7 @@ namespace {
 struct Flags {
   api::WorkloadRequest workload;
   MachineFlags machine;
-  std::string schedule = "best", timeline;
+  std::string schedule = "best", timeline, weights_type = api::WeightsRequest().type;
   bool serve = false, json = false, no_check = false, in_turns = false;
   api::Checking checking() const { return no_check ? api::Checking::kSkip : api::Checking::kOnce; }
   api::Threads who() const { return in_turns ? api::Threads::kCaller : api::Threads::kPool; }
@@ -108,7 +110,9 @@ Result<int> time_unchecked(const api::MadeWorkload& workload, const Target& targ
 }
 
 Result<int> perform_on_model(const Flags& flags) {
-  LATHE_TRY_STATUS(check_flags_of_model(flags.workload));
+  api::WorkloadRequest named = flags.workload;
+  const double max_error = model_error(named);
+  LATHE_TRY_STATUS(check_flags_of_model(named));
   if (flags.serve || flags.in_turns)
     return fail_at(flags.serve ? "--serve" : "--in-turns", ErrorKind::kInvalidArgument,
                    "this is for one workload; leave it out for a model");
@@ -117,6 +121,7 @@ Result<int> perform_on_model(const Flags& flags) {
                    "nodes of a model find in the caches what others left; leave it out");
   ModelBenchFlags model{flags.workload.text,
                         flags.workload.shapes,
+                        {flags.weights_type, max_error},
                         schedule_request(flags.schedule, flags.machine),
                         {},
                         flags.checking(),
@@ -148,6 +153,7 @@ Status check_flags_of_workload(const Flags& flags) {
 Result<int> perform(const Flags& flags) {
   if (names_model(flags.workload.text)) return perform_on_model(flags);
   LATHE_TRY_STATUS(check_flags_of_workload(flags));
+  LATHE_TRY_STATUS(check_no_weights_type(flags.weights_type));
   const auto workload = LATHE_TRY(api::make_workload(flags.workload));
   const Target asked = LATHE_TRY(target_of(flags.machine));
   // What takes turns needs no more than one processor.
@@ -204,6 +210,7 @@ Command bench_command() {
   return {"bench", "time one schedule of a workload, or a model", [](FlagSet& set) -> Work {
             auto flags = std::make_shared<Flags>();
             add_workload_flags(set, flags->workload);
+            add_weights_type_flag(set, flags->weights_type);
             add_schedule_flag(set, flags->schedule);
             add_target_flags(set, flags->machine);
             add_database_flag(set, flags->machine.database);

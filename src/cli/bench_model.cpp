@@ -1,13 +1,13 @@
 #include "cli/bench_model.h"
 
 #include "api/last_word.h"
-#include "api/model.h"
 #include "api/model_chain.h"
 #include "base/file.h"
 #include "base/statistics.h"
 #include "cli/application.h"
 #include "cli/command.h"
 #include "cli/live_work.h"
+#include "cli/open_model.h"
 #include "cli/results.h"
 
 namespace lathe::cli {
@@ -87,7 +87,9 @@ Status write_timeline(const std::string& path, const graph::Graph& graph, api::M
 }  // namespace
 
 Result<int> bench_model(const ModelBenchFlags& flags) {
-  const graph::Graph graph = LATHE_TRY(api::read_model(flags.path, flags.shapes));
+  const OpenModel model =
+      LATHE_TRY(open_model(flags.path, flags.shapes, flags.weights, flags.target));
+  const graph::Graph& graph = model.graph();
   const auto source = LATHE_TRY(api::source_of_model(graph, flags.schedule, flags.target));
   const auto chain = LATHE_TRY(api::ModelChain::make(graph, flags.target));
   const auto times =

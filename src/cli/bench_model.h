@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "api/model_weights.h"
 #include "api/schedules.h"
 
 namespace lathe::cli {
@@ -11,6 +12,7 @@ namespace lathe::cli {
 struct ModelBenchFlags {
   std::string path;
   std::vector<std::string> shapes;
+  api::WeightsRequest weights;
   api::ScheduleRequest schedule;
   Target target;
   api::Checking checking = api::Checking::kOnce;
