@@ -28,7 +28,7 @@ struct Flags {
   api::WorkloadRequest workload;
   MachineFlags machine;
   std::string schedule = "best", timeline, weights_type = api::WeightsRequest().type;
-  bool serve = false, json = false, no_check = false, in_turns = false;
+  bool serve = false, json = false, no_check = false, in_turns = false, floors = false;
   api::Checking checking() const { return no_check ? api::Checking::kSkip : api::Checking::kOnce; }
   api::Threads who() const { return in_turns ? api::Threads::kCaller : api::Threads::kPool; }
 };
@@ -126,6 +126,8 @@ Result<int> perform_on_model(const Flags& flags) {
                         {},
                         flags.checking(),
                         flags.json,
+                        flags.floors,
+                        usual_jobs().number,
                         flags.timeline};
   model.target = LATHE_TRY(target_of(flags.machine));
   LATHE_TRY_STATUS(api::check_timed_here(model.target));
@@ -139,6 +141,10 @@ Status check_flags_of_workload(const Flags& flags) {
   if (!flags.timeline.empty())
     return fail_at("--timeline", ErrorKind::kInvalidArgument,
                    "a timeline tells the times of a model's nodes; leave it out for a workload");
+  if (flags.floors)
+    return fail_at(
+        "--floors", ErrorKind::kInvalidArgument,
+        "these are of a model's nodes; of a workload the shares of the peaks are printed");
   if (flags.serve && flags.json)
     return fail_at("--json", ErrorKind::kInvalidArgument,
                    "a program that is served answers in lines of its own; leave out --json");
@@ -227,6 +233,9 @@ Command bench_command() {
                      "would take without what they share");
             set.text("--timeline", flags->timeline, "FILE",
                      "write when each node of a model ran, in ten calls, for a viewer of traces");
+            set.flag("--floors", flags->floors,
+                     "measure how fast each node of a model could be here: by its arithmetic, and "
+                     "by moving its inputs and outputs once");
             set.flag("--json", flags->json, "one JSON object on standard output");
             return [flags] { return perform(*flags); };
           }};

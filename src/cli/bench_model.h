@@ -17,6 +17,8 @@ struct ModelBenchFlags {
   Target target;
   api::Checking checking = api::Checking::kOnce;
   bool json = false;
+  bool floors = false;  // each node's is measured, too
+  int jobs = 1;
   std::string timeline;  // where times of nodes are written for a viewer; "": nowhere
 };
 Result<int> bench_model(const ModelBenchFlags& flags);

@@ -70,6 +70,7 @@ TEST_F(Models, WrongWordsAndFilesAreAnswered) {
       kWrongUsage, "the library would be written over the model");
   refused({"bench", path.c_str(), "--shape", "batch=1", "--serve"}, kWrongUsage,
           "this is for one workload");
+  refused({"bench", "C6", "--floors"}, kWrongUsage, "these are of a model's nodes");
   refused({"race", path.c_str()}, kFailed, "which `lathe show`, `tune`, `bench`, `run` and");
   const std::string unknown = model("Frobnicate");
   const Outcome listed = lathe({"show", unknown.c_str(), "--shape", "batch=1"});
