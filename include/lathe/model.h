@@ -59,4 +59,16 @@ class Model {
   std::shared_ptr<const Impl> impl_;
 };
 
+// A workload that something else calls so often, as a model of another framework does.
+struct WorkloadCalls {
+  Workload workload;
+  int calls = 1;
+};
+// Shares the time, or the trials, among them as Model::tune() does among tasks, and exchanges
+// nothing at the end. ModelTask::nodes are the calls. The options' machine may ask for cold caches.
+Expected<ModelTuneResult> tune_together(
+    const std::vector<WorkloadCalls>& workloads, const TuneOptions& options = {},
+    const std::function<void(const TuneProgress&)>& listener = {},
+    const std::function<bool()>& stop = {});
+
 }  // namespace lathe

@@ -119,6 +119,13 @@ class ModelTuneDict(TypedDict):
     interrupted: bool
     signalled: bool
     tasks: list[ModelTaskTuple]
+    keys: list[str]  # of the tasks' workloads
+
+def tune_together(
+    workloads: list[tuple[Workload, int]],
+    options: TuneOptions,
+    listener: Callable[..., object] | None,
+) -> ModelTuneDict: ...
 
 class Model:
     @staticmethod

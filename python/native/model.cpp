@@ -1,6 +1,7 @@
 #include "model.h"
 
 #include <nanobind/stl/map.h>
+#include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
@@ -15,12 +16,13 @@ namespace nb = nanobind;
 namespace lathe::python {
 namespace {
 
-nb::dict tune_model(const Model& model, const TuneOptions& options, const nb::object& listener) {
+// `tune` takes a listener and what stops it.
+template <class Tune>
+nb::dict tuned_with(const nb::object& listener, const Tune& tune) {
   Running running(listener);
   auto result = outside([&] {
-    return model.tune(
-        options, [&](const TuneProgress& progress) { running.hear(progress); },
-        [&] { return running.stops(); });
+    return tune([&](const TuneProgress& progress) { running.hear(progress); },
+                [&] { return running.stops(); });
   });
   running.raise_pending();
   const ModelTuneResult tuned = value_of(std::move(result));
@@ -28,17 +30,37 @@ nb::dict tune_model(const Model& model, const TuneOptions& options, const nb::ob
   out["seconds"] = tuned.seconds;
   out["interrupted"] = tuned.interrupted;
   out["signalled"] = running.was_signalled();
-  nb::list tasks;
-  for (const ModelTask& task : tuned.tasks)
+  nb::list tasks, keys;
+  for (const ModelTask& task : tuned.tasks) {
+    keys.append(task.key);
     tasks.append(nb::make_tuple(task.name, task.nodes, task.trials, task.failed,
                                 task.default_seconds, task.best_seconds, task.problem));
+  }
   out["tasks"] = tasks;
+  out["keys"] = keys;
   return out;
+}
+
+nb::dict tune_model(const Model& model, const TuneOptions& options, const nb::object& listener) {
+  return tuned_with(listener, [&](const auto& hear, const auto& stops) {
+    return model.tune(options, hear, stops);
+  });
+}
+
+nb::dict tune_several(const std::vector<std::pair<Workload, int>>& workloads,
+                      const TuneOptions& options, const nb::object& listener) {
+  std::vector<WorkloadCalls> calls;
+  for (const auto& [workload, count] : workloads) calls.push_back({workload, count});
+  return tuned_with(listener, [&](const auto& hear, const auto& stops) {
+    return tune_together(calls, options, hear, stops);
+  });
 }
 
 }  // namespace
 
 void bind_models(nb::module_& module) {
+  module.def("tune_together", tune_several, nb::arg("workloads"), nb::arg("options"),
+             nb::arg("listener").none());
   nb::class_<Model>(module, "Model")
       .def_static("open",
                   [](const std::string& path,

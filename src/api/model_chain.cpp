@@ -107,14 +107,21 @@ Result<ModelChain::Programs> ModelChain::build(std::size_t task, const schedule:
   const lathe_module& table = made.module->table();
   grow(workspace_, workspace_bytes_, table.workspace_bytes);
   grow(workers_, worker_bytes_, table.worker_bytes * target_.threads());
-  for (const int n : tasks_[task].nodes) {
+  for (std::size_t n = 0; n < tasks_[task].nodes.size(); ++n)
     made.constants.push_back(chain_area(table.constant_bytes));
-    if (table.prepare != nullptr)
-      table.prepare(pool_.runtime(), pointers_[place(n)].data(), made.constants.back().get(),
-                    workspace_.get(), workers_.get());
-  }
+  prepare(task, made);
   return made;
 }
+
+void ModelChain::prepare(std::size_t task, const Programs& programs) {
+  const lathe_module& table = programs.module->table();
+  if (table.prepare == nullptr) return;
+  for (std::size_t w = 0; w < tasks_[task].nodes.size(); ++w)
+    table.prepare(pool_.runtime(), pointers_[place(tasks_[task].nodes[w])].data(),
+                  programs.constants[w].get(), workspace_.get(), workers_.get());
+}
+
+void ModelChain::prepare(std::size_t task) { prepare(task, programs_[task]); }
 
 ModelChain::Programs ModelChain::set(std::size_t task, Programs programs) {
   return std::exchange(programs_[task], std::move(programs));

@@ -28,6 +28,8 @@ class ModelChain {
   const std::vector<graph::Task>& tasks() const { return tasks_; }
   // Builds, checks and prepares programs of a task; nothing runs them until set() does.
   Result<Programs> build(std::size_t task, const schedule::Trace& trace, Checking checking);
+  // Packs the constants of the task's nodes again, which changed.
+  void prepare(std::size_t task);
   // Returns what the task's nodes ran before.
   Programs set(std::size_t task, Programs programs);
 
@@ -58,6 +60,7 @@ class ModelChain {
   ModelChain(const graph::Graph& graph, Target target);
   void place_values();
   std::vector<void*> pointers_of(const graph::Node& node) const;
+  void prepare(std::size_t task, const Programs& programs);
   void grow(std::shared_ptr<std::byte>& area, std::int64_t& size, std::int64_t wanted);
 
   const graph::Graph& graph_;

@@ -19,18 +19,6 @@ constexpr int kElements = 64;                   // of each output of a node
 constexpr std::int64_t kMostTerms = 1'000'000;  // of them together
 constexpr double kEvaluated = 1e-9;             // of the largest element
 
-// The graph with every floating-point type as f64.
-graph::Graph in_f64(const graph::Graph& graph) {
-  graph::Graph wide = graph;
-  for (graph::Value& value : wide.values) {
-    if (!is_float(value.dtype)) continue;
-    if (value.constant) value.constant = graph::Data::of(Dtype::kF64, graph::numbers_of(value));
-    value.dtype = Dtype::kF64;
-  }
-  for (graph::Node& node : wide.nodes) node.expression = measure::reference_values(node.expression);
-  return wide;
-}
-
 std::vector<double> numbers_in(const std::byte* memory, Dtype dtype, std::int64_t count) {
   std::vector<double> numbers;
   for (std::int64_t e = 0; e < count; ++e)
@@ -139,6 +127,17 @@ double error_of(const std::vector<double>& got, const std::vector<double>& want,
 }
 
 }  // namespace
+
+graph::Graph in_f64(const graph::Graph& graph) {
+  graph::Graph wide = graph;
+  for (graph::Value& value : wide.values) {
+    if (!is_float(value.dtype)) continue;
+    if (value.constant) value.constant = graph::Data::of(Dtype::kF64, graph::numbers_of(value));
+    value.dtype = Dtype::kF64;
+  }
+  for (graph::Node& node : wide.nodes) node.expression = measure::reference_values(node.expression);
+  return wide;
+}
 
 double error_between(Dtype dtype, const graph::Data& got, const graph::Data& want) {
   const auto numbers = [&](const graph::Data& data) {

@@ -33,6 +33,9 @@ Result<ModelCheck> check_outputs(const graph::Graph& graph, const Target& target
                                  const ModelTensors& inputs, const ModelTensors& outputs,
                                  double max_error = kModelError);
 
+// The graph with every floating-point type as f64.
+graph::Graph in_f64(const graph::Graph& graph);
+
 // How far the elements of one output are from others, as ModelCheck::error says.
 double error_between(Dtype dtype, const graph::Data& got, const graph::Data& want);
 

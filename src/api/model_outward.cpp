@@ -27,12 +27,12 @@ std::vector<TensorInfo> value_infos(const graph::Graph& graph, const std::vector
   return out;
 }
 
-Result<ModelTuneResult> run_model_tune(const graph::Graph& graph, const TuneOptions& options,
-                                       const std::function<void(const TuneProgress&)>& listener,
-                                       const std::function<bool()>& stop) {
-  if (options.machine.cold_cache)
-    return fail(ErrorKind::kInvalidArgument,
-                "nodes of a model find in the caches what others left; leave out cold_cache");
+using Tune = std::function<Result<api::TunedModel>(const api::ModelTuneRequest&,
+                                                   const api::ModelTuneListener&)>;
+
+Result<ModelTuneResult> run_tune(const TuneOptions& options,
+                                 const std::function<void(const TuneProgress&)>& listener,
+                                 const Tune& tune) {
   api::ModelTuneRequest request;
   request.target = LATHE_TRY(api::make_target(options.machine.target, options.machine.threads));
   request.database = database_of(options.machine);
@@ -44,13 +44,41 @@ Result<ModelTuneResult> run_model_tune(const graph::Graph& graph, const TuneOpti
         p.doing.empty() || p.task.empty() ? p.task + p.doing : p.task + ": " + p.doing;
     if (listener) listener({p.trials, 0, p.best, seconds_now() - began, p.left, doing});
   };
-  const auto tuned = LATHE_TRY(api::tune_model(graph, request, hear, stop));
+  const auto tuned = LATHE_TRY(tune(request, hear));
   ModelTuneResult out{
       {}, tuned.seconds, tuned.interrupted, tuned.last_word.before, tuned.last_word.after};
   for (const api::TunedTask& task : tuned.tasks)
     out.tasks.push_back({task.label, task.workload, static_cast<int>(task.weight), task.trials,
                          task.failed, task.first, task.best, task.problem});
   return out;
+}
+
+Result<ModelTuneResult> run_model_tune(const graph::Graph& graph, const TuneOptions& options,
+                                       const std::function<void(const TuneProgress&)>& listener,
+                                       const std::function<bool()>& stop) {
+  if (options.machine.cold_cache)
+    return fail(ErrorKind::kInvalidArgument,
+                "nodes of a model find in the caches what others left; leave out cold_cache");
+  return run_tune(options, listener, [&](const auto& request, const auto& hear) {
+    return api::tune_model(graph, request, hear, stop);
+  });
+}
+
+Result<ModelTuneResult> run_tune_together(const std::vector<WorkloadCalls>& workloads,
+                                          const TuneOptions& options,
+                                          const std::function<void(const TuneProgress&)>& listener,
+                                          const std::function<bool()>& stop) {
+  std::vector<api::TaskToTune> tasks;
+  for (const auto& [workload, calls] : workloads) {
+    if (calls < 1)
+      return fail(ErrorKind::kInvalidArgument,
+                  "a workload is called {} times; leave out those that are not called", calls);
+    const te::Workload& definition = workload.impl().definition;
+    tasks.push_back({definition.name, definition, static_cast<double>(calls)});
+  }
+  return run_tune(options, listener, [&](const auto& request, const auto& hear) {
+    return api::tune_tasks(tasks, request, hear, stop);
+  });
 }
 
 Status write_model_files(const graph::Graph& graph, const std::string& path,
@@ -102,6 +130,13 @@ Expected<void> Model::write_library(const std::string& path, const std::string& 
                                     const Machine& machine, Check check) const {
   return guarded(
       [&] { return outward(write_model_files(impl_->graph, path, schedule, machine, check)); });
+}
+
+Expected<ModelTuneResult> tune_together(const std::vector<WorkloadCalls>& workloads,
+                                        const TuneOptions& options,
+                                        const std::function<void(const TuneProgress&)>& listener,
+                                        const std::function<bool()>& stop) {
+  return guarded([&] { return outward(run_tune_together(workloads, options, listener, stop)); });
 }
 
 }  // namespace lathe

@@ -37,6 +37,11 @@ struct Tuning {
   std::unique_ptr<tune::Tuner> tuner;
 };
 
+struct KeyedTask {
+  std::string key;  // of the workload
+  TaskToTune task;
+};
+
 // What the listener is told, by threads of the tuners, too: each has a clock.
 class Board {
  public:
@@ -86,27 +91,19 @@ class Board {
 
 class ModelTuner {
  public:
-  ModelTuner(const graph::Graph& graph, const ModelTuneRequest& request,
-             const ModelTuneListener& listener, const std::function<bool()>& stop)
+  // `graph`: where programs are exchanged at the end; null: nowhere.
+  ModelTuner(std::vector<KeyedTask> tasks, const graph::Graph* graph,
+             const ModelTuneRequest& request, const ModelTuneListener& listener,
+             const std::function<bool()>& stop)
       : graph_(graph),
         request_(request),
         stop_(stop),
-        tasks_(graph::tasks_of(graph)),
+        tasks_(std::move(tasks)),
         board_(listener, tasks_.size(), request.options.run.seconds),
         tunings_(tasks_.size()),
         scheduler_(scheduled()) {
-    for (const graph::Task& task : tasks_) {
-      const graph::Node& node = graph.nodes[graph::place(task.nodes[0])];
-      const graph::Value& made = graph.value(node.outputs[0]);
-      out_.tasks.push_back({fmt::format("{} {}", node.op, graph::typed(made.dtype, made.shape)),
-                            task.key,
-                            static_cast<double>(task.nodes.size()),
-                            0,
-                            0,
-                            0,
-                            0,
-                            {}});
-    }
+    for (const auto& [key, task] : tasks_)
+      out_.tasks.push_back({task.label, key, task.weight, 0, 0, 0, 0, {}});
   }
 
   Result<TunedModel> run() {
@@ -129,10 +126,8 @@ class ModelTuner {
  private:
   std::vector<tune::TaskScheduler::Task> scheduled() const {
     std::vector<tune::TaskScheduler::Task> out;
-    for (const graph::Task& task : tasks_)
-      out.push_back(
-          {.weight = static_cast<double>(task.nodes.size()),
-           .guess = te::flops(graph_.nodes[graph::place(task.nodes[0])].expression) / kUsual});
+    for (const auto& [_, task] : tasks_)
+      out.push_back({.weight = task.weight, .guess = te::flops(task.workload) / kUsual});
     return out;
   }
 
@@ -189,7 +184,7 @@ class ModelTuner {
 
   Status begin_task(std::size_t t) {
     Tuning& made = tunings_[t].emplace();
-    const te::Workload& given = graph_.nodes[graph::place(tasks_[t].nodes[0])].expression;
+    const te::Workload& given = tasks_[t].task.workload;
     made.workload = te::canonical(given);
     made.space = LATHE_TRY(space_of_key(given, request_.target, request_.options.run.flavour));
     made.options = options_of_task();
@@ -256,13 +251,13 @@ class ModelTuner {
 
   Status have_last_word() {
     const bool anything = std::ranges::any_of(out_.tasks, [](const auto& t) { return t.best > 0; });
-    if (stopped() || !anything) return {};
+    if (graph_ == nullptr || stopped() || !anything) return {};
     board_.say("exchanging programs in the whole");
     LastWordRequest last{request_.target, request_.options.run.cache_mode,
                          std::max(kLastSeconds, kLastShare * since(began_)),
                          [this] { return stopped(); }};
     if (limited()) last.seconds = request_.options.run.seconds - since(began_);
-    out_.last_word = LATHE_TRY(api::have_last_word(graph_, *store_, last));
+    out_.last_word = LATHE_TRY(api::have_last_word(*graph_, *store_, last));
     return {};
   }
 
@@ -292,10 +287,10 @@ class ModelTuner {
   }
 
   const std::chrono::steady_clock::time_point began_ = std::chrono::steady_clock::now();
-  const graph::Graph& graph_;
+  const graph::Graph* graph_;
   const ModelTuneRequest& request_;
   const std::function<bool()>& stop_;
-  const std::vector<graph::Task> tasks_;
+  const std::vector<KeyedTask> tasks_;
   Board board_;  // outlives the tuners, whose clocks tell it something until they end
   tune::SearcherMaker make_searcher_;
   std::unique_ptr<store::Store> store_;
@@ -326,7 +321,28 @@ double TunedModel::best() const {
 Result<TunedModel> tune_model(const graph::Graph& graph, const ModelTuneRequest& request,
                               const ModelTuneListener& listener,
                               const std::function<bool()>& stop) {
-  return ModelTuner(graph, request, listener, stop).run();
+  std::vector<KeyedTask> tasks;
+  for (graph::Task& task : graph::tasks_of(graph)) {
+    const graph::Node& node = graph.nodes[graph::place(task.nodes[0])];
+    const graph::Value& made = graph.value(node.outputs[0]);
+    tasks.push_back({std::move(task.key),
+                     {fmt::format("{} {}", node.op, graph::typed(made.dtype, made.shape)),
+                      node.expression, static_cast<double>(task.nodes.size())}});
+  }
+  return ModelTuner(std::move(tasks), &graph, request, listener, stop).run();
+}
+
+Result<TunedModel> tune_tasks(const std::vector<TaskToTune>& tasks, const ModelTuneRequest& request,
+                              const ModelTuneListener& listener,
+                              const std::function<bool()>& stop) {
+  std::vector<KeyedTask> keyed;
+  for (const TaskToTune& task : tasks) {
+    std::string key = te::workload_key(task.workload);
+    const auto known = std::ranges::find(keyed, key, &KeyedTask::key);
+    if (known != keyed.end()) known->task.weight += task.weight;
+    else keyed.push_back({std::move(key), task});
+  }
+  return ModelTuner(std::move(keyed), nullptr, request, listener, stop).run();
 }
 
 }  // namespace lathe::api

@@ -49,6 +49,17 @@ struct ModelTuneProgress {
 };
 using ModelTuneListener = std::function<void(const ModelTuneProgress&)>;
 
+// A workload that a whole calls so often.
+struct TaskToTune {
+  std::string label;
+  te::Workload workload;
+  double weight = 1;
+};
+// Tasks of a whole that is no graph here: programs are not exchanged in it at the end. Equal
+// workloads are one task, and its label is that of the first.
+Result<TunedModel> tune_tasks(const std::vector<TaskToTune>& tasks, const ModelTuneRequest& request,
+                              const ModelTuneListener& listener, const std::function<bool()>& stop);
+
 // What was found is in the store after each trial, and the same command goes on.
 Result<TunedModel> tune_model(const graph::Graph& graph, const ModelTuneRequest& request,
                               const ModelTuneListener& listener, const std::function<bool()>& stop);

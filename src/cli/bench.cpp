@@ -10,10 +10,12 @@
 #include "base/processors.h"
 #include "cli/application.h"
 #include "cli/bench_model.h"
+#include "cli/check_text.h"
 #include "cli/command.h"
 #include "cli/flags.h"
 #include "cli/in_turns.h"
 #include "cli/live_line.h"
+#include "cli/open_model.h"
 #include "cli/progress_line.h"
 #include "cli/results.h"
 #include "cli/serve.h"
@@ -25,8 +27,8 @@ namespace {
 struct Flags {
   api::WorkloadRequest workload;
   MachineFlags machine;
-  std::string schedule = "best", timeline;
-  bool serve = false, json = false, no_check = false, in_turns = false;
+  std::string schedule = "best", timeline, weights_type = api::WeightsRequest().type;
+  bool serve = false, json = false, no_check = false, in_turns = false, floors = false;
   api::Checking checking() const { return no_check ? api::Checking::kSkip : api::Checking::kOnce; }
   api::Threads who() const { return in_turns ? api::Threads::kCaller : api::Threads::kPool; }
 };
@@ -108,7 +110,9 @@ Result<int> time_unchecked(const api::MadeWorkload& workload, const Target& targ
 }
 
 Result<int> perform_on_model(const Flags& flags) {
-  LATHE_TRY_STATUS(check_flags_of_model(flags.workload));
+  api::WorkloadRequest named = flags.workload;
+  const double max_error = model_error(named);
+  LATHE_TRY_STATUS(check_flags_of_model(named));
   if (flags.serve || flags.in_turns)
     return fail_at(flags.serve ? "--serve" : "--in-turns", ErrorKind::kInvalidArgument,
                    "this is for one workload; leave it out for a model");
@@ -117,10 +121,13 @@ Result<int> perform_on_model(const Flags& flags) {
                    "nodes of a model find in the caches what others left; leave it out");
   ModelBenchFlags model{flags.workload.text,
                         flags.workload.shapes,
+                        {flags.weights_type, max_error},
                         schedule_request(flags.schedule, flags.machine),
                         {},
                         flags.checking(),
                         flags.json,
+                        flags.floors,
+                        usual_jobs().number,
                         flags.timeline};
   model.target = LATHE_TRY(target_of(flags.machine));
   LATHE_TRY_STATUS(api::check_timed_here(model.target));
@@ -134,6 +141,10 @@ Status check_flags_of_workload(const Flags& flags) {
   if (!flags.timeline.empty())
     return fail_at("--timeline", ErrorKind::kInvalidArgument,
                    "a timeline tells the times of a model's nodes; leave it out for a workload");
+  if (flags.floors)
+    return fail_at(
+        "--floors", ErrorKind::kInvalidArgument,
+        "these are of a model's nodes; of a workload the shares of the peaks are printed");
   if (flags.serve && flags.json)
     return fail_at("--json", ErrorKind::kInvalidArgument,
                    "a program that is served answers in lines of its own; leave out --json");
@@ -148,6 +159,7 @@ Status check_flags_of_workload(const Flags& flags) {
 Result<int> perform(const Flags& flags) {
   if (names_model(flags.workload.text)) return perform_on_model(flags);
   LATHE_TRY_STATUS(check_flags_of_workload(flags));
+  LATHE_TRY_STATUS(check_no_weights_type(flags.weights_type));
   const auto workload = LATHE_TRY(api::make_workload(flags.workload));
   const Target asked = LATHE_TRY(target_of(flags.machine));
   // What takes turns needs no more than one processor.
@@ -204,6 +216,7 @@ Command bench_command() {
   return {"bench", "time one schedule of a workload, or a model", [](FlagSet& set) -> Work {
             auto flags = std::make_shared<Flags>();
             add_workload_flags(set, flags->workload);
+            add_weights_type_flag(set, flags->weights_type);
             add_schedule_flag(set, flags->schedule);
             add_target_flags(set, flags->machine);
             add_database_flag(set, flags->machine.database);
@@ -220,6 +233,9 @@ Command bench_command() {
                      "would take without what they share");
             set.text("--timeline", flags->timeline, "FILE",
                      "write when each node of a model ran, in ten calls, for a viewer of traces");
+            set.flag("--floors", flags->floors,
+                     "measure how fast each node of a model could be here: by its arithmetic, and "
+                     "by moving its inputs and outputs once");
             set.flag("--json", flags->json, "one JSON object on standard output");
             return [flags] { return perform(*flags); };
           }};

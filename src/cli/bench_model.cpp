@@ -1,13 +1,14 @@
 #include "cli/bench_model.h"
 
 #include "api/last_word.h"
-#include "api/model.h"
 #include "api/model_chain.h"
+#include "api/model_floors.h"
 #include "base/file.h"
 #include "base/statistics.h"
 #include "cli/application.h"
 #include "cli/command.h"
 #include "cli/live_work.h"
+#include "cli/open_model.h"
 #include "cli/results.h"
 
 namespace lathe::cli {
@@ -20,6 +21,7 @@ constexpr int kTimelineCalls = 10;  // calls
 struct Times {
   double median = 0, fastest = 0;  // seconds of the whole
   std::vector<double> nodes;
+  std::vector<api::NodeFloor> floors;  // empty: they were not asked for
 };
 
 Times timed(api::ModelChain& chain) {
@@ -39,15 +41,22 @@ std::string shown_node(const graph::Graph& graph, const graph::Node& node) {
   return fmt::format("{} -> {}, {}", node.op, graph::typed(made.dtype, made.shape), node.name);
 }
 
+std::string floor_text(const api::NodeFloor& floor) {
+  return fmt::format("{:>10}  {:<10}  ", time_text(floor.seconds()),
+                     floor.arithmetic > floor.memory ? "arithmetic" : "memory");
+}
+
 std::string table(const graph::Graph& graph, const Times& times) {
   double sum = 0;
   for (const double node : times.nodes) sum += node;
-  std::string out = fmt::format("{:>10}  {:>6}  {:>12}  node\n", "time", "share", "rate");
+  const bool floors = !times.floors.empty();
+  std::string out = fmt::format("{:>10}  {:>6}  {:>12}  {}node\n", "time", "share", "rate",
+                                floors ? fmt::format("{:>10}  {:<10}  ", "floor", "of") : "");
   for (std::size_t n = 0; n < times.nodes.size(); ++n)
-    out += fmt::format("{:>10}  {:>4.1f} %  {:>12}  {}\n", time_text(times.nodes[n]),
-                       100 * times.nodes[n] / sum,
-                       rate_text(te::flops(graph.nodes[n].expression), times.nodes[n]),
-                       printable(shown_node(graph, graph.nodes[n])));
+    out += fmt::format(
+        "{:>10}  {:>4.1f} %  {:>12}  {}{}\n", time_text(times.nodes[n]), 100 * times.nodes[n] / sum,
+        rate_text(te::flops(graph.nodes[n].expression), times.nodes[n]),
+        floors ? floor_text(times.floors[n]) : "", printable(shown_node(graph, graph.nodes[n])));
   return out + fmt::format("the model: {}, at best {}; its nodes add up to {}\n",
                            time_text(times.median), time_text(times.fastest), time_text(sum));
 }
@@ -63,6 +72,9 @@ Json json_of(const graph::Graph& graph, const Times& times, const Target& target
                              {"op", graph.nodes[n].op},
                              {"workload", te::workload_key(graph.nodes[n].expression)},
                              {"seconds", times.nodes[n]}});
+  for (std::size_t n = 0; n < times.floors.size(); ++n)
+    json["nodes"][n]["floor_seconds"] = {{"arithmetic", times.floors[n].arithmetic},
+                                         {"memory", times.floors[n].memory}};
   return json;
 }
 
@@ -87,13 +99,17 @@ Status write_timeline(const std::string& path, const graph::Graph& graph, api::M
 }  // namespace
 
 Result<int> bench_model(const ModelBenchFlags& flags) {
-  const graph::Graph graph = LATHE_TRY(api::read_model(flags.path, flags.shapes));
+  const OpenModel model =
+      LATHE_TRY(open_model(flags.path, flags.shapes, flags.weights, flags.target));
+  const graph::Graph& graph = model.graph();
   const auto source = LATHE_TRY(api::source_of_model(graph, flags.schedule, flags.target));
   const auto chain = LATHE_TRY(api::ModelChain::make(graph, flags.target));
-  const auto times =
-      LATHE_TRY(with_live_line("building, checking and timing", [&](const auto&) -> Result<Times> {
+  const auto times = LATHE_TRY(
+      with_live_line("building, checking and timing", [&](const auto& say) -> Result<Times> {
         LATHE_TRY_STATUS(api::fill(*chain, graph, source, flags.target, flags.checking));
         Times done = timed(*chain);
+        if (flags.floors)
+          done.floors = LATHE_TRY(api::node_floors(graph, flags.target, flags.jobs, say));
         if (!flags.timeline.empty())
           LATHE_TRY_STATUS(write_timeline(flags.timeline, graph, *chain));
         return done;

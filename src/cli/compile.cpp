@@ -17,6 +17,7 @@
 #include "cli/flags.h"
 #include "cli/live_work.h"
 #include "cli/memory_size.h"
+#include "cli/open_model.h"
 #include "cli/results.h"
 #include "cli/show_model.h"
 
@@ -27,6 +28,7 @@ struct Flags {
   api::WorkloadRequest workload;
   MachineFlags machine;
   std::string schedule = "best", output, name, weights;
+  std::string weights_type = api::WeightsRequest().type;
   std::optional<std::string> max_memory;
   bool no_check = false;
   api::Checking checking() const { return no_check ? api::Checking::kSkip : api::Checking::kOnce; }
@@ -89,7 +91,9 @@ Result<int> perform_on_model(const Flags& flags) {
   if (!flags.weights.empty()) LATHE_TRY_STATUS(api::check_packs_here(asked));
   const std::int64_t most =
       flags.max_memory ? LATHE_TRY(memory_size("--max-memory", *flags.max_memory)) : 0;
-  const auto graph = LATHE_TRY(api::read_model(flags.workload.text, flags.workload.shapes));
+  const OpenModel model = LATHE_TRY(open_model(flags.workload.text, flags.workload.shapes,
+                                               {flags.weights_type, max_error}, asked));
+  const graph::Graph& graph = model.graph();
   auto source = LATHE_TRY(
       api::source_of_model(graph, schedule_request(flags.schedule, flags.machine), asked));
   const std::string fitted = LATHE_TRY(fit_into_memory(flags, graph, asked, most, source));
@@ -103,7 +107,7 @@ Result<int> perform_on_model(const Flags& flags) {
   std::optional<api::ModelCheck> checked;
   if (!flags.no_check && api::check_runs_here(made.target))
     checked = LATHE_TRY(with_live_line("comparing the whole with its reference", [&](const auto&) {
-      return api::check_model(graph, made, max_error);
+      return api::check_model(model.wide, made, max_error);
     }));
   const auto files = LATHE_TRY(with_live_line(
       "writing", [&](const auto&) { return api::write_model(graph, made, request); }));
@@ -135,6 +139,7 @@ Result<int> perform(const Flags& flags) {
     if (is_given)
       return fail_at(flag, ErrorKind::kInvalidArgument,
                      "this is for a model.onnx; leave it out for a workload");
+  LATHE_TRY_STATUS(check_no_weights_type(flags.weights_type));
   const auto workload = LATHE_TRY(api::make_workload(flags.workload));
   const Target asked = LATHE_TRY(target_of(flags.machine));
   const auto source =
@@ -171,6 +176,7 @@ Command compile_command() {
                     "of a model: what a handle may need for weights and scratch, as 100MB or "
                     "1.5GiB; slower programs that need less are taken where it is needed",
                     [flags](const std::string& size) { flags->max_memory = size; });
+        add_weights_type_flag(set, flags->weights_type);
         set.flag(
             "--no-check", flags->no_check,
             "write it without checking its outputs against a reference; the check runs once for "

@@ -14,6 +14,7 @@
 #include "cli/command.h"
 #include "cli/flags.h"
 #include "cli/live_work.h"
+#include "cli/open_model.h"
 #include "cli/results.h"
 #include "cli/show_model.h"
 #include "graph/ir/print.h"
@@ -25,7 +26,7 @@ struct Flags {
   std::string model;
   std::vector<std::string> shapes;
   MachineFlags machine;
-  std::string schedule = "best";
+  std::string schedule = "best", weights_type = api::WeightsRequest().type;
   std::vector<std::string> inputs, outputs, expected;
   std::uint64_t seed = 1;
   double max_error = api::kModelError;
@@ -65,12 +66,13 @@ struct Compared {
 };
 
 struct Ran {
-  graph::Graph graph;
+  OpenModel model;
   api::ModelTensors outputs;
   std::optional<api::ModelCheck> check;
   std::vector<Compared> compared;
   double max_error;
 
+  const graph::Graph& graph() const { return model.graph(); }
   bool agrees() const {
     return std::ranges::all_of(compared,
                                [&](const Compared& each) { return each.error <= max_error; });
@@ -80,7 +82,7 @@ struct Ran {
 std::string ran_text(const Ran& ran) {
   std::string out;
   for (std::size_t o = 0; o < ran.outputs.size(); ++o) {
-    const graph::Value& value = ran.graph.value(ran.graph.outputs[o]);
+    const graph::Value& value = ran.graph().value(ran.graph().outputs[o]);
     const Spread spread = spread_of(value.dtype, ran.outputs[o]);
     out += fmt::format("{}: {}", printable(value.name), graph::typed(value.dtype, value.shape));
     if (spread.numbers > 0)
@@ -98,9 +100,9 @@ std::string ran_text(const Ran& ran) {
 }
 
 Json ran_json(const Ran& ran) {
-  Json json = {{"model", ran.graph.name}, {"outputs", Json::array()}, {"check", nullptr}};
+  Json json = {{"model", ran.graph().name}, {"outputs", Json::array()}, {"check", nullptr}};
   for (std::size_t o = 0; o < ran.outputs.size(); ++o) {
-    const graph::Value& value = ran.graph.value(ran.graph.outputs[o]);
+    const graph::Value& value = ran.graph().value(ran.graph().outputs[o]);
     const Spread spread = spread_of(value.dtype, ran.outputs[o]);
     Json one = {{"name", value.name},
                 {"dtype", name_of(value.dtype)},
@@ -140,7 +142,7 @@ Result<api::ModelTensors> inputs_of(const Flags& flags, const graph::Graph& grap
 
 Status write_outputs(const Ran& ran, const std::vector<std::string>& files) {
   for (std::size_t o = 0; o < files.size(); ++o) {
-    const graph::Value& value = ran.graph.value(ran.graph.outputs[o]);
+    const graph::Value& value = ran.graph().value(ran.graph().outputs[o]);
     if (!files[o].empty())
       LATHE_TRY_STATUS(api::write_npy(files[o], {value.dtype, value.shape, ran.outputs[o]}));
   }
@@ -163,31 +165,36 @@ Result<int> perform(const Flags& flags) {
                    "workload");
   const Target target = LATHE_TRY(target_of(flags.machine));
   LATHE_TRY_STATUS(api::check_runs_here(target));
-  Ran ran{LATHE_TRY(api::read_model(flags.model, flags.shapes)), {}, {}, {}, flags.max_error};
-  const api::ModelTensors inputs = LATHE_TRY(inputs_of(flags, ran.graph));
-  const auto files = LATHE_TRY(files_for_outputs(flags, ran.graph));
-  const auto expected =
-      LATHE_TRY(api::files_of_tensors(ran.graph, ran.graph.outputs, flags.expected, "--expect"));
-  const auto wanted = LATHE_TRY(api::read_tensors(ran.graph, ran.graph.outputs, expected));
+  Ran ran{LATHE_TRY(
+              open_model(flags.model, flags.shapes, {flags.weights_type, flags.max_error}, target)),
+          {},
+          {},
+          {},
+          flags.max_error};
+  const api::ModelTensors inputs = LATHE_TRY(inputs_of(flags, ran.graph()));
+  const auto files = LATHE_TRY(files_for_outputs(flags, ran.graph()));
+  const auto expected = LATHE_TRY(
+      api::files_of_tensors(ran.graph(), ran.graph().outputs, flags.expected, "--expect"));
+  const auto wanted = LATHE_TRY(api::read_tensors(ran.graph(), ran.graph().outputs, expected));
   const auto source = LATHE_TRY(
-      api::source_of_model(ran.graph, schedule_request(flags.schedule, flags.machine), target));
+      api::source_of_model(ran.graph(), schedule_request(flags.schedule, flags.machine), target));
   const auto made =
       LATHE_TRY(with_live_line("building and checking", [&](const api::ModelProgress& progress) {
-        return api::model_program(ran.graph, source, target, flags.checking(), progress);
+        return api::model_program(ran.graph(), source, target, flags.checking(), progress);
       }));
   for (const std::string& note : made.notes) complain(note);
-  ran.outputs = LATHE_TRY(api::run_model(ran.graph, made, inputs));
+  ran.outputs = LATHE_TRY(api::run_model(ran.graph(), made, inputs));
   LATHE_TRY_STATUS(write_outputs(ran, files));
   for (std::size_t o = 0; o < wanted.size(); ++o)
     if (wanted[o]) {
-      const graph::Value& value = ran.graph.value(ran.graph.outputs[o]);
+      const graph::Value& value = ran.graph().value(ran.graph().outputs[o]);
       ran.compared.push_back(
           {value.name, expected[o], api::error_between(value.dtype, ran.outputs[o], *wanted[o])});
     }
   if (flags.check)
     ran.check =
         LATHE_TRY(with_live_line("comparing the whole with its reference", [&](const auto&) {
-          return api::check_outputs(ran.graph, target, inputs, ran.outputs, flags.max_error);
+          return api::check_outputs(ran.model.wide, target, inputs, ran.outputs, flags.max_error);
         }));
   if (flags.json) fmt::print("{}\n", dump(ran_json(ran)));
   else fmt::print("{}", ran_text(ran));
@@ -211,6 +218,7 @@ Command run_command() {
                          "code is 1");
             set.number("--max-error", flags->max_error, "X",
                        "largest error allowed, relative to the largest output (default 1e-4)");
+            add_weights_type_flag(set, flags->weights_type);
             set.flag("--check", flags->check,
                      "compare the outputs with the same nodes in f64, and elements of these with "
                      "the evaluator");

@@ -6,8 +6,10 @@
 #include "api/model.h"
 #include "api/views.h"
 #include "cli/application.h"
+#include "cli/check_text.h"
 #include "cli/command.h"
 #include "cli/flags.h"
+#include "cli/open_model.h"
 #include "cli/show_model.h"
 
 namespace lathe::cli {
@@ -17,18 +19,21 @@ struct Flags {
   api::WorkloadRequest workload;
   MachineFlags machine;
   std::string what, schedule = "default";  // what: "" is a graph of a model, else an expression
-  std::string after;
+  std::string after, weights_type = api::WeightsRequest().type;
   bool json = false;
 };
 
 // A model has sizes that are open, and nothing else of a workload's flags.
 Result<int> perform_on_model(const Flags& flags) {
-  LATHE_TRY_STATUS(check_flags_of_model(flags.workload));
+  api::WorkloadRequest named = flags.workload;
+  const api::WeightsRequest weights{flags.weights_type, model_error(named)};
+  LATHE_TRY_STATUS(check_flags_of_model(named));
   if (flags.json)
     return fail_at("--json", ErrorKind::kInvalidArgument,
                    "a graph is shown as text; leave it out, or ask lathe bench or lathe tune");
   return show_model(flags.workload.text, flags.workload.shapes,
-                    flags.what.empty() ? "graph" : flags.what, flags.after);
+                    flags.what.empty() ? "graph" : flags.what, flags.after, weights,
+                    LATHE_TRY(target_of(flags.machine)));
 }
 
 Result<int> perform(Flags flags) {
@@ -36,6 +41,7 @@ Result<int> perform(Flags flags) {
   if (!flags.after.empty())
     return fail_at("--after", ErrorKind::kInvalidArgument,
                    "only a model.onnx goes through passes; --what shows the stages of a workload");
+  LATHE_TRY_STATUS(check_no_weights_type(flags.weights_type));
   if (flags.what.empty()) flags.what = "expression";
   auto workload = LATHE_TRY(api::make_workload(flags.workload));
   api::ViewRequest request;
@@ -76,6 +82,7 @@ Command show_command() {
                      " (default: expression); of a model graph (the default), tasks, text");
         set.text("--after", flags->after, "PASS",
                  "of a model, the graph after this pass: " + api::known_passes());
+        add_weights_type_flag(set, flags->weights_type);
         add_schedule_flag(set, flags->schedule);
         add_target_flags(set, flags->machine);
         add_database_flag(set, flags->machine.database);

@@ -6,9 +6,11 @@
 #include "api/tuning.h"
 #include "base/processors.h"
 #include "cli/application.h"
+#include "cli/check_text.h"
 #include "cli/command.h"
 #include "cli/flags.h"
 #include "cli/interrupt.h"
+#include "cli/open_model.h"
 #include "cli/progress_line.h"
 #include "cli/results.h"
 #include "cli/show_model.h"
@@ -23,7 +25,7 @@ struct Flags {
   api::WorkloadRequest workload;
   MachineFlags machine;
   tune::Options options;
-  std::string global_model, replay;
+  std::string global_model, replay, weights_type = api::WeightsRequest().type;
   bool json = false;
 };
 
@@ -118,7 +120,9 @@ Result<int> predict(const api::TuneRequest& request, const Flags& flags) {
 }
 
 Result<int> perform_on_model(const Flags& flags) {
-  LATHE_TRY_STATUS(check_flags_of_model(flags.workload));
+  api::WorkloadRequest named = flags.workload;
+  const double max_error = model_error(named);
+  LATHE_TRY_STATUS(check_flags_of_model(named));
   if (flags.options.run.trials == 0)
     return fail_at("--trials", ErrorKind::kInvalidArgument,
                    "nothing is measured of a model with 0 trials; lathe compile {} --schedule "
@@ -127,7 +131,9 @@ Result<int> perform_on_model(const Flags& flags) {
   if (flags.machine.cache != CacheMode::kWarm)
     return fail_at("--cache", ErrorKind::kInvalidArgument,
                    "nodes of a model find in the caches what others left; leave it out");
-  ModelTuneFlags model{flags.workload.text, flags.workload.shapes, {}, {}, flags.json};
+  ModelTuneFlags model{
+      flags.workload.text, flags.workload.shapes, {flags.weights_type, max_error}, {}, {},
+      flags.json};
   model.request.target = LATHE_TRY(target_of(flags.machine));
   model.request.database = flags.machine.database;
   model.request.global_model = flags.global_model;
@@ -143,6 +149,7 @@ Result<int> perform_on_model(const Flags& flags) {
 Result<int> perform(const Flags& flags) {
   if (!flags.replay.empty()) return replay(flags);
   if (names_model(flags.workload.text)) return perform_on_model(flags);
+  LATHE_TRY_STATUS(check_no_weights_type(flags.weights_type));
   auto workload = LATHE_TRY(api::make_workload(flags.workload));
   api::TuneRequest request;
   request.target = LATHE_TRY(target_of(flags.machine));
@@ -178,6 +185,7 @@ Command tune_command() {
             auto flags = std::make_shared<Flags>();
             flags->options.run.jobs = usual_jobs().number;
             add_workload_flags(set, flags->workload);
+            add_weights_type_flag(set, flags->weights_type);
             add_option_flags(set, flags->options, tune::Heading::kNone);
             set.text("--global-model", flags->global_model, "FILE",
                      "what lathe model train wrote, to begin from; without it, one trained on the "

@@ -4,11 +4,11 @@
 #include <mutex>
 #include <utility>
 
-#include "api/model.h"
 #include "cli/application.h"
 #include "cli/command.h"
 #include "cli/interrupt.h"
 #include "cli/live_line.h"
+#include "cli/open_model.h"
 #include "cli/progress_line.h"
 #include "cli/results.h"
 
@@ -97,7 +97,8 @@ Json json_of(const api::TunedModel& tuned) {
 }  // namespace
 
 Result<int> tune_model(const ModelTuneFlags& flags) {
-  const graph::Graph graph = LATHE_TRY(api::read_model(flags.path, flags.shapes));
+  const OpenModel model =
+      LATHE_TRY(open_model(flags.path, flags.shapes, flags.weights, flags.request.target));
   catch_interrupts();
   std::mutex lock;
   api::ModelTuneProgress now;
@@ -107,7 +108,7 @@ Result<int> tune_model(const ModelTuneFlags& flags) {
   });
   line.above(complaint(flags.first));
   const auto tuned = api::tune_model(
-      graph, flags.request,
+      model.graph(), flags.request,
       [&](const api::ModelTuneProgress& progress) {
         const std::scoped_lock guard(lock);
         now = progress;

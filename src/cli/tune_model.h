@@ -2,12 +2,14 @@
 #pragma once
 
 #include "api/model_tuning.h"
+#include "api/model_weights.h"
 
 namespace lathe::cli {
 
 struct ModelTuneFlags {
   std::string path;
   std::vector<std::string> shapes;
+  api::WeightsRequest weights;
   api::ModelTuneRequest request;
   std::string first;  // what is said once, about threads
   bool json = false;

@@ -465,6 +465,18 @@ class Backend(Case):
         self.assertLessEqual(tuned[0].after, tuned[0].before)
         self.assertGreater(os.path.getsize(database), 0)
 
+    def test_each_part_of_a_model_has_a_turn(self) -> None:
+        layers = [nn.Linear(41, 43), nn.ReLU(), nn.Linear(43, 37), nn.ReLU(), nn.Linear(37, 3)]
+        database = os.path.join(folder(), "parts.db")
+        for _ in range(2):  # it goes on from what is on record
+            tuned = lathe.torch.tune(
+                nn.Sequential(*layers).eval(), torch.rand(7, 41), seconds=6, database=database
+            )
+            self.assertEqual([t.calls for t in tuned], [1, 1, 1])
+            for part in tuned:
+                self.assertLessEqual(part.after, part.before)
+                self.assertGreater(part.after, 0)
+
 
 if __name__ == "__main__":
     unittest.util._MAX_LENGTH = 400

@@ -116,11 +116,12 @@ def tune(
 ) -> list[_tuning.Tuned]:
     """Tunes what a model contains that Lathe covers, so that ``backend="lathe"`` finds it.
 
-    ``inputs`` is a tensor or a tuple of them, as for ``model(*inputs)``. ``seconds`` are shared by
-    what is expected to gain most: by how often the model calls it, how long it takes, and how much
-    the last seconds spent on it gained. Returns what was tuned; calling it again goes on. Ctrl-C
-    ends it with what was found. ``numerics`` is what the backend will be told. The model is run
-    once, and all that torch.compile made in this process is compiled anew when it is next called.
+    ``inputs`` is a tensor or a tuple of them, as for ``model(*inputs)``. Each part has a turn in
+    ``seconds``; then turns go where most is expected: by how often the model calls a part, how long
+    it takes, and how much its last turns gained. Returns what was tuned; calling it again goes on.
+    Ctrl-C ends it with what was found. ``numerics`` is what the backend will be told. The model is
+    run once, and all that torch.compile made in this process is compiled anew when it is next
+    called.
     Programs are timed with cold caches: between two calls of one a model runs all others.
     """
     if isinstance(seconds, bool) or not isinstance(seconds, (int, float)) or not (

@@ -2,22 +2,18 @@
 
 from __future__ import annotations
 
-import json
-import time
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import torch  # type: ignore[import-not-found, unused-ignore]
 
 from .. import _native
-from .._errors import Error, is_of_files
-from .._tune import _options, best_of, tune_workload
+from .._progress import Bar, listener_of
+from .._tune import _options, best_of
 from . import _match
 from ._constants import Constants, placeholders, weights_of
 
-_LONGEST, _SHORTEST, _LEAST_TURN = 4.0, 1.5, 0.5  # seconds for one workload at a time
-_LEAST_GAIN = 0.02  # that is expected of a workload after turns that gained nothing
-_USUAL = 5e10  # FLOP a second, until a workload's program was timed
+_MOST_TRIALS = 1 << 16  # in one call: the time ends it
 
 
 class Tuned(NamedTuple):
@@ -95,91 +91,41 @@ def collector(module: Any, frozen: list[bool], found: Found) -> Callable[..., An
     return call
 
 
-class _Task:
-    """A workload of the model; it is looked at when its turn comes, which takes a moment."""
-
-    def __init__(self, workload: _native.Workload) -> None:
-        self.workload, self.calls = workload, 0
-        self.before = self.after = 0.0
-        self.turn = _LONGEST
-        self.gain = 0.3  # expected of the next turn, as a part of its time
-        self.seconds = workload.flops / _USUAL  # a call
-
-    def begin(self, machine: _native.Machine) -> None:
-        """From what is on record; without that the first turn tells where it began."""
-        best = best_of(self.workload, machine)
-        if best is not None and best["threads"] == machine.threads:
-            self.before = self.after = self.seconds = best["seconds"]
-
-    def end_turn(self, machine: _native.Machine, seconds: float) -> None:
-        if self.before == 0:
-            trials = map(json.loads, self.workload.records(machine).splitlines())
-            first = [t["seconds"] for t in trials if t["index"] == 0 and t["seconds"] > 0]
-            self.before = self.after = self.seconds = max([seconds, *first])
-        self.after = self.seconds = min(self.after, seconds)
-
-    def expected(self) -> float:
-        return self.calls * self.seconds * self.gain
-
-
 def share(
     found: list[_match.Group],
     seconds: float,
     machine: _native.Machine,
     progress: bool | None,
 ) -> list[Tuned]:
-    tasks: dict[str, _Task] = {}
-    session = _native.Session()
-    end = time.monotonic() + seconds
+    """Tunes the groups' workloads as tasks of a model: by what is expected to be gained."""
+    workloads: dict[str, _native.Workload] = {}
+    calls: dict[str, int] = {}
     for group in found:
-        tasks.setdefault(group.workload.key, _Task(group.workload)).calls += 1
-    for task in tasks.values():
-        task.turn = min(_LONGEST, max(_SHORTEST, seconds / (2 * len(tasks))))
+        workloads.setdefault(group.workload.key, group.workload)
+        calls[group.workload.key] = calls.get(group.workload.key, 0) + 1
+    if not workloads:
+        return []
+    before = {key: _recorded(workload, machine) for key, workload in workloads.items()}
+    known = sum(len(w.records(machine).splitlines()) for w in workloads.values())
+    options = _options(machine, {"seconds": seconds, "trials": known + _MOST_TRIALS})
+    flops = sum(calls[key] * workload.flops for key, workload in workloads.items())
+    bar = Bar(options.trials, flops, progress)
     try:
-        while tasks and end - time.monotonic() > _LEAST_TURN:
-            task = max(tasks.values(), key=_Task.expected)
-            if task.expected() <= 0 or not _spend(
-                task, end, machine, session, progress
-            ):
-                break
-    except KeyboardInterrupt:
-        pass  # what was found is kept
-    return [Tuned(key, t.calls, t.before, t.after) for key, t in tasks.items() if t.before > 0]
+        result = _native.tune_together(
+            [(workload, calls[key]) for key, workload in workloads.items()],
+            options,
+            listener_of(bar, None),
+        )
+    finally:
+        bar.close()
+    return [
+        Tuned(key, nodes, before[key] or first or best, best)
+        for key, (_, nodes, _, _, first, best, _) in zip(result["keys"], result["tasks"])
+        if best > 0
+    ]
 
 
-def _spend(
-    task: _Task,
-    end: float,
-    machine: _native.Machine,
-    session: _native.Session,
-    progress: bool | None,
-) -> bool:
-    """One turn of a task, which ends at ``end`` at the latest. False where Ctrl-C ended it."""
-    try:
-        if task.before == 0:
-            task.begin(machine)
-        trials = len(task.workload.records(machine).splitlines())
-        left = min(task.turn, end - time.monotonic())
-        if left < _LEAST_TURN:
-            return True
-        options = _options(machine, {"seconds": left, "trials": trials + 4096, "session": session})
-        kernel = tune_workload(task.workload, options, progress, None)
-        before = task.after
-        task.end_turn(machine, kernel.seconds or task.after)
-    except Error as error:
-        if is_of_files(error):
-            raise
-        if error.kind == "not-found" and task.turn < _LONGEST:
-            task.turn = min(2 * task.turn, _LONGEST)  # too short for a program to be measured
-        else:
-            task.gain = 0.0  # it stays Inductor's
-        return True
-    before = before or task.before
-    if kernel.trials <= trials and task.turn < _LONGEST:
-        task.turn = min(2 * task.turn, _LONGEST)  # too short for a program to be measured
-        return not kernel.interrupted
-    gained = (before - task.after) / before if before > 0 else 0.0
-    task.gain = max(gained, task.gain / 2)
-    if task.gain < _LEAST_GAIN or kernel.trials <= trials:
-        task.gain = 0.0
-    return not kernel.interrupted
+def _recorded(workload: _native.Workload, machine: _native.Machine) -> float:
+    """Seconds of the best program on record, for as many threads; 0 if there is none."""
+    best = best_of(workload, machine)
+    return best["seconds"] if best is not None and best["threads"] == machine.threads else 0.0

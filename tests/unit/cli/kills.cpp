@@ -6,12 +6,14 @@
 #include <filesystem>
 #include <fstream>
 #include <map>
+#include <set>
 #include <sstream>
 
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/rng.h"
+#include "support/onnx_writer.h"
 #include "unit/cli/command.h"
 
 namespace lathe {
@@ -20,6 +22,13 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr int kKills = 20;
+
+// Of a run that tunes a model: few, which take long, but for LATHE_KILLS.
+int model_kills() {
+  constexpr int kUsual = 5;
+  const char* const asked = std::getenv("LATHE_KILLS");
+  return asked != nullptr ? std::atoi(asked) : kUsual;
+}
 
 // "C6, 1 thread: 37/512 trials": the last such number that a user saw.
 int trials_shown(const std::string& shown) {
@@ -129,6 +138,75 @@ TEST_F(Kills, AtRandomMomentsLoseAndRepeatNothing) {
   EXPECT_EQ(last["trials"], before.size() + 10);
   EXPECT_EQ(trials().size(), before.size() + 10);
   EXPECT_EQ(folders_left(place), 0) << "the last run removed what the killed ones had left";
+  wait_for_the_dead();
+  EXPECT_EQ(left_behind(), 0);
+}
+
+// Three products of prime sizes, one of them twice.
+std::string three_tasks(const test::TemporaryFolder& folder) {
+  const auto weight = [](const char* name, std::int64_t rows, std::int64_t columns) {
+    return test::tensor(name, {rows, columns},
+                        std::vector<float>(static_cast<std::size_t>(rows * columns), 0.25F));
+  };
+  const std::string path = folder.at("model.onnx");
+  std::ofstream(path, std::ios::binary) << test::model(
+      {{test::node("MatMul", {"x", "u"}, {"a"}), test::node("Relu", {"a"}, {"b"}),
+        test::node("MatMul", {"b", "u"}, {"c"}), test::node("Relu", {"c"}, {"d"}),
+        test::node("MatMul", {"d", "v"}, {"e"}), test::node("MatMul", {"e", "w"}, {"y"})},
+       {weight("u", 29, 29), weight("v", 29, 17), weight("w", 17, 5)},
+       {test::value_info("x", {"7", "29"})},
+       {test::value_info("y", {"7", "5"})}});
+  return path;
+}
+
+TEST_F(Kills, OfAModelLoseAndRepeatNothing) {
+  constexpr std::uint64_t kSeed = 12;
+  SCOPED_TRACE(kSeed);
+  const int wanted = model_kills();
+  Rng rng(kSeed);
+  const std::vector<std::string> tune = {"tune", three_tasks(folder_), "--time", "6"};
+  // By workload and index: the configuration and every raw time.
+  const auto stored = [&] {
+    std::map<std::pair<Json, Json>, Json> out;
+    std::set<std::pair<Json, Json>> configurations;
+    if (!fs::exists(folder_.at("records.db"))) return out;
+    std::istringstream lines(lathe({"export"}).out);
+    for (std::string line; std::getline(lines, line);) {
+      const Json record = Json::parse(line);
+      EXPECT_TRUE(configurations.emplace(record["workload"], record["config"]).second)
+          << "measured twice: " << line;
+      EXPECT_TRUE(out.emplace(std::pair(record["workload"], record["index"]),
+                              Json::array({record["config"], record["visits"]}))
+                      .second)
+          << "there twice: " << line;
+    }
+    return out;
+  };
+  std::map<std::pair<Json, Json>, Json> before;
+  int kills = 0, with_progress = 0;
+  for (int round = 0; kills < wanted && round < 4 * wanted; ++round) {
+    const pid_t child = start(tune);
+    usleep(static_cast<useconds_t>(1e6 * 5 * rng.uniform()));
+    kill(child, SIGKILL);
+    kills += finish(child).code == 128 + SIGKILL;
+    const auto now = stored();
+    for (const auto& [trial, kept] : before) {
+      ASSERT_TRUE(now.contains(trial)) << "trial " << trial.second << " is lost";
+      EXPECT_EQ(now.at(trial), kept);
+    }
+    with_progress += now.size() > before.size();
+    before = now;
+  }
+  EXPECT_EQ(kills, wanted);
+  EXPECT_GE(with_progress, 1) << "the kills came too early to be of interest";
+  std::printf("%d kills, %d of them after new trials, %zu trials\n", kills, with_progress,
+              before.size());
+
+  wait_for_the_dead();
+  const Outcome last = lathe(with(tune, {"--json"}));
+  ASSERT_EQ(last.code, 0) << last.error;
+  for (const Json& task : json_of(last)["tasks"]) EXPECT_GT(task["best_seconds"], 0) << task;
+  EXPECT_GE(stored().size(), before.size());
   wait_for_the_dead();
   EXPECT_EQ(left_behind(), 0);
 }

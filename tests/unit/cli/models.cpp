@@ -51,7 +51,7 @@ TEST_F(Models, WrongWordsAndFilesAreAnswered) {
   refused({"show", path.c_str(), "--shape", "batch=1", "--what", "space"}, kWrongUsage,
           "of a model there are graph, tasks and text");
   refused({"show", path.c_str(), "--shape", "batch=1", "--dtype", "f16"}, kWrongUsage,
-          "a model takes --shape alone");
+          "a model takes --shape and --max-error alone");
   refused({"show", "none.onnx"}, kFailed, "none.onnx");
   refused({"show", path.c_str(), "--shape", "batch=1", "--after", "fusing"}, kWrongUsage,
           "there is no pass 'fusing'; there are import, fold, views, movements, concat, fuse");
@@ -70,6 +70,7 @@ TEST_F(Models, WrongWordsAndFilesAreAnswered) {
       kWrongUsage, "the library would be written over the model");
   refused({"bench", path.c_str(), "--shape", "batch=1", "--serve"}, kWrongUsage,
           "this is for one workload");
+  refused({"bench", "C6", "--floors"}, kWrongUsage, "these are of a model's nodes");
   refused({"race", path.c_str()}, kFailed, "which `lathe show`, `tune`, `bench`, `run` and");
   refused({"run", path.c_str(), "--shape", "batch=1", "--input", "q=q.npy"}, kWrongUsage,
           "q is no input of the model, which has x");
@@ -79,6 +80,23 @@ TEST_F(Models, WrongWordsAndFilesAreAnswered) {
   EXPECT_TRUE(listed.error.starts_with("lathe: ")) << listed.error;
   EXPECT_TRUE(has(listed.error, "1 x Frobnicate (opset 17): there is no such operator here"))
       << listed.error;
+}
+
+TEST_F(Models, TypesOfWeightsAreAskedForWithSense) {
+  const std::string path = model("Sigmoid");
+  refused({"show", path.c_str(), "--shape", "batch=1", "--weights-type", "f64"}, kWrongUsage,
+          "--weights-type");
+  refused({"show", path.c_str(), "--shape", "batch=1", "--weights-type", "f16"}, kWrongUsage,
+          "the outputs may differ by 0.0001; allow more, as --max-error 1e-2");
+  for (const char* command : {"show", "tune", "bench"})
+    refused({command, "C6", "--weights-type", "bf16"}, kWrongUsage, "this is for a model.onnx");
+  refused({"compile", "C6", "--weights-type", "f32", "-o", "net.so"}, kWrongUsage,
+          "--dtype gives types of a workload's inputs");
+  // A model without weights stays as it is.
+  const Outcome shown = lathe(
+      {"show", path.c_str(), "--shape", "batch=1", "--weights-type", "f16", "--max-error", "1e-2"});
+  EXPECT_EQ(shown.code, kDone);
+  EXPECT_EQ(shown.out, lathe({"show", path.c_str(), "--shape", "batch=1"}).out);
 }
 
 TEST_F(Models, WeightsAndMemoryAreAskedForWithSense) {

@@ -49,6 +49,13 @@ TEST_F(Command, TunesAModel) {
   EXPECT_EQ(stored(), trials);
   EXPECT_NE(again.out.find("in its tasks a run takes"), std::string::npos) << again.out;
 
+  const Outcome timed = lathe(with(with({"bench"}, model), {"--floors", "--json"}));
+  ASSERT_EQ(timed.code, 0) << timed.error;
+  for (const Json& node : json_of(timed)["nodes"]) {
+    EXPECT_GT(node["floor_seconds"]["arithmetic"], 0) << node;
+    EXPECT_GT(node["floor_seconds"]["memory"], 0) << node;
+  }
+
   const Outcome compiled = lathe(with(with({"compile"}, model), {"-o", folder_.at("model.so")}));
   ASSERT_EQ(compiled.code, 0) << compiled.error;
   EXPECT_NE(compiled.error.find("3 nodes, 2 programs, 2 of them tuned"), std::string::npos)

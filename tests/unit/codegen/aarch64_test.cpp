@@ -1,79 +1,31 @@
 // Random programs as AArch64 code under an emulator, against the interpreter.
 #include <gtest/gtest.h>
 
-#include <cstdlib>
-#include <fstream>
-
 #include "compiler/lower/lower.h"
 #include "compiler/te/naive_nest.h"
 #include "oracle/te_eval.h"
 #include "support/random_trace.h"
 #include "support/random_workload.h"
 #include "support/special_values.h"
-#include "support/temporary_folder.h"
+#include "unit/codegen/emulated.h"
 #include "unit/codegen/harness.h"
 #include "unit/interp/random_flat.h"
 
 namespace lathe {
 namespace {
 
-#ifndef LATHE_EMULATED_DRIVER
-#define LATHE_EMULATED_DRIVER ""
-#endif
-
 class Emulated : public ::testing::TestWithParam<const char*> {
  protected:
   void SetUp() override {
-    if (std::string(LATHE_EMULATED_DRIVER).empty())
-      GTEST_SKIP()
-          << "aarch64-linux-gnu-gcc or qemu-aarch64 was not found when this was configured";
+    if (!testing::EmulatedMachine::is_there()) GTEST_SKIP() << testing::EmulatedMachine::kNone;
   }
-
   std::vector<interp::Bytes> run(const flat::Program& p, const std::vector<std::byte>& library,
                                  const std::vector<interp::Bytes>& inputs) {
-    write("code.so", [&](std::ofstream& out) { put(out, library); });
-    write("in", [&](std::ofstream& out) {
-      put_number(out, static_cast<std::int64_t>(p.inputs.size()));
-      put_number(out, static_cast<std::int64_t>(p.outputs.size()));
-      for (const auto* borders : {&p.inputs, &p.outputs})
-        for (const flat::Border& b : *borders) {
-          put_number(out, b.size * size_of(b.dtype));
-          put_number(out, b.constant);
-        }
-      for (const auto& input : inputs) put(out, input);
-    });
-    const std::string at = folder_.path().string();
-    const std::string command =
-        fmt::format("{} {}/code.so {}/in {}/out", LATHE_EMULATED_DRIVER, at, at, at);
-    const int status = std::system(command.c_str());
-    EXPECT_EQ(status, 0) << command;
-    std::ifstream in(folder_.at("out"), std::ios::binary);
-    std::vector<interp::Bytes> outputs;
-    for (const flat::Border& b : p.outputs) {
-      outputs.emplace_back(static_cast<std::size_t>(b.size * size_of(b.dtype)));
-      in.read(reinterpret_cast<char*>(outputs.back().data()),
-              static_cast<std::streamsize>(outputs.back().size()));
-    }
-    EXPECT_TRUE(in.good());
-    return outputs;
+    return machine_.run(p, library, inputs);
   }
 
  private:
-  template <class Fill>
-  void write(const char* name, const Fill& fill) {
-    std::ofstream out(folder_.at(name), std::ios::binary);
-    fill(out);
-    ASSERT_TRUE(out.good());
-  }
-  static void put(std::ofstream& out, const std::vector<std::byte>& bytes) {
-    out.write(reinterpret_cast<const char*>(bytes.data()),
-              static_cast<std::streamsize>(bytes.size()));
-  }
-  static void put_number(std::ofstream& out, std::int64_t number) {
-    out.write(reinterpret_cast<const char*>(&number), sizeof number);
-  }
-
-  const test::TemporaryFolder folder_;
+  const testing::EmulatedMachine machine_;
 };
 
 TEST_P(Emulated, RandomWorkloads) {

@@ -1,0 +1,29 @@
+// A model from its file, with the types of its weights chosen.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "api/model_weights.h"
+#include "base/result.h"
+#include "base/target.h"
+#include "cli/flag_set.h"
+#include "graph/ir/graph.h"
+
+namespace lathe::cli {
+
+void add_weights_type_flag(FlagSet& set, std::string& type);
+// Refuses the flag for what is no model.
+Status check_no_weights_type(const std::string& type);
+
+struct OpenModel {
+  graph::Graph wide;  // as the file has its weights
+  api::ModelWeights weights;
+  // With what the program reads.
+  const graph::Graph& graph() const { return weights.graph; }
+};
+// Says in a line what became narrow, if anything did.
+Result<OpenModel> open_model(const std::string& path, const std::vector<std::string>& shapes,
+                             const api::WeightsRequest& request, const Target& target);
+
+}  // namespace lathe::cli
