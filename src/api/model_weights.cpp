@@ -20,7 +20,7 @@ constexpr const char* kWeightsFlag = "--weights-type";
 constexpr std::uint64_t kTrialSeed = 1;  // of the check, too
 // A weight that is used more often in a run is kept in registers and caches, and its products wait
 // for arithmetic. At 16 times f16 was 1.2 times as fast, and convolutions lose their algorithms.
-constexpr double kMostTimes = 16;
+constexpr double kMostReads = 16;
 constexpr double kShareOfBound = 0.5;
 
 // The narrow weights that a task may have.
@@ -45,7 +45,7 @@ Result<std::vector<NarrowTask>> narrow_tasks(const graph::Graph& graph,
     for (const int n : tasks[t].nodes) task_of[place(n)] = t;
   std::vector<NarrowTask> out(tasks.size());
   for (const graph::WeightUse& use : graph::weight_uses(graph)) {
-    if (!asked && use.times > kMostTimes) continue;
+    if (!asked && use.times > kMostReads) continue;
     const std::vector<float> numbers = graph::weight_of(graph, use);
     const graph::Node& node = graph.nodes[place(use.node)];
     if (asked && !graph::holds(*asked, numbers))

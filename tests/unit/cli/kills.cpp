@@ -88,12 +88,26 @@ class Kills : public Command {
   }
 };
 
+// Another folder for what is temporary, while it lives.
+class TemporaryPlace {
+ public:
+  explicit TemporaryPlace(const std::string& place) : before_(fs::temp_directory_path()) {
+    setenv("TMPDIR", place.c_str(), 1);
+  }
+  TemporaryPlace(const TemporaryPlace&) = delete;
+  TemporaryPlace& operator=(const TemporaryPlace&) = delete;
+  ~TemporaryPlace() { setenv("TMPDIR", before_.c_str(), 1); }
+
+ private:
+  fs::path before_;
+};
+
 TEST_F(Kills, AtRandomMomentsLoseAndRepeatNothing) {
   constexpr std::uint64_t kSeed = 11;
   SCOPED_TRACE(kSeed);
   const std::string place = folder_.at("temporary");
   fs::create_directory(place);
-  setenv("TMPDIR", place.c_str(), 1);
+  const TemporaryPlace own(place);
   Rng rng(kSeed);
   std::map<Json, Json> before;
   std::map<std::string, int> phases;

@@ -324,6 +324,12 @@ std::vector<Axes> best_two(std::vector<std::pair<std::int64_t, Axes>> found,
   return out;
 }
 
+bool reads_only_intermediates(const te::Workload& workload, const te::Stage& stage) {
+  return std::ranges::all_of(ir::reads_of(stage.body), [&](const ir::Read* read) {
+    return workload.tensors[read->tensor].role == te::TensorRole::kIntermediate;
+  });
+}
+
 }  // namespace
 
 std::vector<Axes> classify(const te::Workload& workload, int stage_index,
@@ -334,10 +340,7 @@ std::vector<Axes> classify(const te::Workload& workload, int stage_index,
   // axis.
   const bool plain_result = !workload.contract.free_layout;
   // For intermediates, no other layout than theirs gains anything.
-  const bool only_intermediates =
-      std::ranges::all_of(ir::reads_of(stage.body), [&](const ir::Read* read) {
-        return workload.tensors[read->tensor].role == te::TensorRole::kIntermediate;
-      });
+  const bool only_intermediates = reads_only_intermediates(workload, stage);
   // Rows of a few results, as the phases of a transposed convolution, leave most lanes idle: sums
   // store along another axis, apart.
   const bool narrow = plain_result && stage.reduce != ir::ReduceOp::kNone &&
