@@ -117,7 +117,7 @@ TEST(ModelMemory, OtherProgramsAreTakenUntilItFits) {
   std::size_t digits = 0;
   const double number = std::stod(said.substr(at + 6), &digits);
   const double unit = said.substr(at + 6 + digits, 3) == " MB" ? 1e6 : 1e3;
-  const auto least = std::llround(number * unit);
+  const auto least = static_cast<std::int64_t>(std::llround(number * unit));
   ASSERT_LT(least, need - need / 4) << said;
 
   int exchanged = 0;
