@@ -219,7 +219,8 @@ TEST_F(Kills, OfAModelLoseAndRepeatNothing) {
   wait_for_the_dead();
   const Outcome last = lathe(with(tune, {"--json"}));
   ASSERT_EQ(last.code, 0) << last.error;
-  for (const Json& task : json_of(last)["tasks"]) EXPECT_GT(task["best_seconds"], 0) << task;
+  const Json tasks = json_of(last)["tasks"];
+  for (const Json& task : tasks) EXPECT_GT(task["best_seconds"], 0) << task;
   EXPECT_GE(stored().size(), before.size());
   wait_for_the_dead();
   EXPECT_EQ(left_behind(), 0);

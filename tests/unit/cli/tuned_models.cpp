@@ -51,7 +51,8 @@ TEST_F(Command, TunesAModel) {
 
   const Outcome timed = lathe(with(with({"bench"}, model), {"--floors", "--json"}));
   ASSERT_EQ(timed.code, 0) << timed.error;
-  for (const Json& node : json_of(timed)["nodes"]) {
+  const Json nodes = json_of(timed)["nodes"];
+  for (const Json& node : nodes) {
     EXPECT_GT(node["floor_seconds"]["arithmetic"], 0) << node;
     EXPECT_GT(node["floor_seconds"]["memory"], 0) << node;
   }
