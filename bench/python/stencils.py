@@ -147,10 +147,14 @@ def sizes_of(shape, levels):
     return [((h + (1 << n) - 1) >> n, (w + (1 << n) - 1) >> n) for n in range(levels)]
 
 
+def head_of(tone):
+    """How a statement declares the tone that its reads have as an index, "k," or none."""
+    return f"{tone[:-1]}:{TONES}," if tone else ""
+
+
 def down_text(name, source, size, smaller, tone=""):
     h, w = size
-    k = tone.rstrip(",")
-    head = f"{k}:{TONES}," if k else ""
+    head = head_of(tone)
     return [f"{name}h[{head}y:{h},x:{smaller[1]}] = sum(s:4) "
             f"{source}[{tone}y,min(max(2*x+s-1,0),{w - 1})]*T[s]",
             f"{name}[{head}y:{smaller[0]},x:{smaller[1]}] = sum(r:4) "
@@ -160,8 +164,7 @@ def down_text(name, source, size, smaller, tone=""):
 def up_text(name, source, size, smaller, tone=""):
     h, w = size
     sh, sw = smaller
-    k = tone.rstrip(",")
-    head = f"{k}:{TONES}," if k else ""
+    head = head_of(tone)
     return [f"{name}h[{head}y:{sh},x:{w}] = 0.75*{source}[{tone}y,x/2] + "
             f"0.25*{source}[{tone}y,min(max(x/2-1+2*(x%2),0),{sw - 1})]",
             f"{name}[{head}y:{h},x:{w}] = 0.75*{name}h[{tone}y/2,x] + "

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <memory>
+#include <set>
 #include <span>
 
 #include "api/model_chain.h"
@@ -19,7 +20,7 @@ using graph::place;
 constexpr const char* kWeightsFlag = "--weights-type";
 constexpr std::uint64_t kTrialSeed = 1;  // of the check, too
 // A weight that is used more often in a run is kept in registers and caches, and its products wait
-// for arithmetic. At 16 times f16 was 1.2 times as fast, and convolutions lose their algorithms.
+// for arithmetic; convolutions lose their algorithms.
 constexpr double kMostReads = 16;
 constexpr double kShareOfBound = 0.5;
 
@@ -94,15 +95,22 @@ class RoundingTrial {
   explicit RoundingTrial(const graph::Graph& graph) : graph_(graph), wide_(in_f64(graph)) {}
 
   void put(const NarrowTask& task, bool rounded) {
+    std::set<int> changed;  // storages
     for (const auto& [use, dtype] : task.uses) {
       const std::vector<float> numbers = graph::weight_of(graph_, use);
       const std::vector<double> put = rounded ? graph::rounded_to(dtype, numbers)
                                               : std::vector<double>(numbers.begin(), numbers.end());
       const int id = wide_.nodes[place(use.node)].inputs[use.input];
       std::ranges::copy(std::as_bytes(std::span(put)), chain_->elements(id));
+      changed.insert(wide_.storage_of(id));
     }
-    // Others may read the same constant.
-    for (std::size_t t = 0; t < chain_->tasks().size(); ++t) chain_->prepare(t);
+    // Others may read the same constant, or a view of it.
+    const auto reads = [&](int node) {
+      return std::ranges::any_of(wide_.nodes[place(node)].inputs,
+                                 [&](int id) { return changed.contains(wide_.storage_of(id)); });
+    };
+    for (std::size_t t = 0; t < chain_->tasks().size(); ++t)
+      if (std::ranges::any_of(chain_->tasks()[t].nodes, reads)) chain_->prepare(t);
   }
 
   std::vector<graph::Data> outputs() {

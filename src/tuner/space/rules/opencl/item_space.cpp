@@ -277,18 +277,25 @@ void put_others_on_grid(const te::Workload& view, const Grids& grids, ir::Nest& 
     }
 }
 
-Result<Sketch> ItemProgram::build(const std::vector<Knob>& knobs,
-                                  std::span<const std::int64_t> values) const {
-  Sketch sketch{prepared_->nest, prepared_->steps};
+Result<Sketch> sketch_on_grid(const Prepared& prepared, const Grids& grids,
+                              const LeadOnGrid& lead) {
+  Sketch sketch{prepared.nest, prepared.steps};
   std::set<std::string> placed;
   try {
-    put_on_grid(main_, sizes_of_main(knobs, values, sketch.nest), sketch.nest, sketch.trace,
-                placed);
-    put_others_on_grid(prepared_->view, grids_, sketch.nest, sketch.trace, placed);
+    lead(sketch, placed);
+    put_others_on_grid(prepared.view, grids, sketch.nest, sketch.trace, placed);
   } catch (const StepRefused& refused) {
     return fail(ErrorKind::kIllegalSchedule, "{}", refused.error.text());
   }
   return sketch;
+}
+
+Result<Sketch> ItemProgram::build(const std::vector<Knob>& knobs,
+                                  std::span<const std::int64_t> values) const {
+  return sketch_on_grid(*prepared_, grids_, [&](Sketch& sketch, std::set<std::string>& placed) {
+    put_on_grid(main_, sizes_of_main(knobs, values, sketch.nest), sketch.nest, sketch.trace,
+                placed);
+  });
 }
 
 Result<Derived> derive_items(const GridContext& context) {

@@ -3,6 +3,7 @@
 // sums these up.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <set>
 #include <span>
@@ -61,6 +62,10 @@ Prepared prepare_for_grid(const te::Workload& workload, bool in_parts);
 // Puts the stages that are not among `placed` on grids, with fixed tiles. Throws StepRefused.
 void put_others_on_grid(const te::Workload& view, const Grids& grids, ir::Nest& nest,
                         schedule::Trace& trace, std::set<std::string>& placed);
+// The sketch in which `lead` puts stages on grids and notes them in `placed`, and then all others
+// are put there. What `lead` throws as StepRefused is its error.
+using LeadOnGrid = std::function<void(Sketch& sketch, std::set<std::string>& placed)>;
+Result<Sketch> sketch_on_grid(const Prepared& prepared, const Grids& grids, const LeadOnGrid& lead);
 
 Result<Derived> derive_items(const GridContext& context);
 std::span<const Meaning> item_meanings();

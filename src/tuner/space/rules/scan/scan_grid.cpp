@@ -79,16 +79,11 @@ Result<Derived> derive_scans(const GridContext& context) {
   const Knob& knob = derived.knobs[0];
   derived.starts = {{knob.values[knob.nearest(kFirstItems)]}};
   derived.build = [prepared, leading, grids = context.grids,
-                   name = knob.name](std::span<const std::int64_t>) -> Result<Sketch> {
-    Sketch sketch{prepared->nest, prepared->steps};
-    std::set<std::string> placed = companions_along(prepared->nest, leading);
-    try {
+                   name = knob.name](std::span<const std::int64_t>) {
+    return sketch_on_grid(*prepared, grids, [&](Sketch& sketch, std::set<std::string>& placed) {
+      placed = companions_along(sketch.nest, leading);
       put_scan_on_grid(leading, sketch.nest.sizes.knob(0, name), sketch.nest, sketch.trace);
-      put_others_on_grid(prepared->view, grids, sketch.nest, sketch.trace, placed);
-    } catch (const StepRefused& refused) {
-      return fail(ErrorKind::kIllegalSchedule, "{}", refused.error.text());
-    }
-    return sketch;
+    });
   };
   return derived;
 }

@@ -181,6 +181,24 @@ bool is_led_by_steps(const GridContext& context) {
   return te::has_recurrence(context.workload) && !is_led_by_scan(context);
 }
 
+namespace {
+
+// All recurrences with sums, with groups of so many items.
+void put_all_steps_on_grid(const te::Workload& view, ir::SizeId items, Sketch& sketch,
+                           std::set<std::string>& placed) {
+  for (const te::Stage& stage : view.stages) {
+    const std::string& tensor = view.tensors[static_cast<std::size_t>(stage.tensor)].name;
+    const ir::BlockId block = sketch.nest.find_block(tensor);
+    if (placed.contains(tensor) || !analysis::is_in_steps(sketch.nest, block) ||
+        analysis::goes_along_axis(sketch.nest, block))
+      continue;
+    placed.merge(companions_in_steps(sketch.nest, tensor));
+    put_steps_on_grid(tensor, items, sketch.nest, sketch.trace);
+  }
+}
+
+}  // namespace
+
 Result<Derived> derive_steps(const GridContext& context) {
   const auto prepared = std::make_shared<const Prepared>(prepare_for_grid(context.workload, false));
   Derived derived;
@@ -189,26 +207,10 @@ Result<Derived> derive_steps(const GridContext& context) {
   const Knob& knob = derived.knobs[0];
   derived.starts = {{knob.values[knob.nearest(kItemsAtStart)]}};
   derived.build = [prepared, grids = context.grids,
-                   name = knob.name](std::span<const std::int64_t>) -> Result<Sketch> {
-    Sketch sketch{prepared->nest, prepared->steps};
-    std::set<std::string> placed;
-    const ir::SizeId items = sketch.nest.sizes.knob(0, name);
-    try {
-      for (const te::Stage& stage : prepared->view.stages) {
-        const std::string& tensor =
-            prepared->view.tensors[static_cast<std::size_t>(stage.tensor)].name;
-        const ir::BlockId block = sketch.nest.find_block(tensor);
-        if (placed.contains(tensor) || !analysis::is_in_steps(sketch.nest, block) ||
-            analysis::goes_along_axis(sketch.nest, block))
-          continue;
-        placed.merge(companions_in_steps(sketch.nest, tensor));
-        put_steps_on_grid(tensor, items, sketch.nest, sketch.trace);
-      }
-      put_others_on_grid(prepared->view, grids, sketch.nest, sketch.trace, placed);
-    } catch (const StepRefused& refused) {
-      return fail(ErrorKind::kIllegalSchedule, "{}", refused.error.text());
-    }
-    return sketch;
+                   name = knob.name](std::span<const std::int64_t>) {
+    return sketch_on_grid(*prepared, grids, [&](Sketch& sketch, std::set<std::string>& placed) {
+      put_all_steps_on_grid(prepared->view, sketch.nest.sizes.knob(0, name), sketch, placed);
+    });
   };
   return derived;
 }
