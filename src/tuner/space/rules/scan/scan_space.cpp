@@ -29,7 +29,8 @@ Result<Sketch> build_scans(const ScanRule& rule, const std::vector<Knob>& knobs,
   const te::Workload& view = rule.prepared.view;
   const bool free_layout = view.contract.free_layout;
   const bool unrolled = rule.leading.along_last() || values[kState] != 0;
-  const std::size_t knob = rule.leading.along_last() ? 0 : unrolled ? kUnrolled : kInLoop;
+  const std::size_t of_columns = unrolled ? kUnrolled : kInLoop;
+  const std::size_t knob = rule.leading.along_last() ? 0 : of_columns;
   const ir::SizeId block = sketch.nest.sizes.knob(static_cast<int>(knob), knobs[knob].name);
   std::set<std::string> placed = companions_along(sketch.nest, rule.leading.block);
   schedule_scan(rule.leading, {block, unrolled}, rule.target, sketch.nest, sketch.trace,
