@@ -283,8 +283,32 @@ std::string print_workload(const Workload& workload) {
   return fmt::format("{}\n", fmt::join(items, "\n"));
 }
 
+namespace {
+
+// Where a dimension has one element, and so has the stage's own at its place, the index is the
+// stage's iterator rather than 0: then what follows element by element is seen to do so.
+void follow_ones(const Workload& workload, Stage& stage) {
+  const std::size_t rank = workload.tensors[static_cast<std::size_t>(stage.tensor)].shape.size();
+  stage.body = ir::rewrite_leaves(stage.body, [&](const ir::Expr& leaf) {
+    const auto* read = std::get_if<ir::Read>(&leaf->value);
+    if (read == nullptr || read->index.size() != rank || read->tensor == stage.tensor) return leaf;
+    const Tensor& from = workload.tensors[static_cast<std::size_t>(read->tensor)];
+    if (from.constant || from.role == TensorRole::kLiteral) return leaf;
+    std::vector<ir::Affine> index = read->index;
+    for (std::size_t d = 0; d < rank; ++d)
+      if (index[d] == ir::Affine::constant(0) && stage.iters[d].extent == 1 &&
+          from.shape[d] == 1)
+        index[d] = ir::Affine::iter(static_cast<int>(d));
+    return index == read->index ? leaf
+                                : ir::read(read->tensor, std::move(index), leaf->dtype, read->pad);
+  });
+}
+
+}  // namespace
+
 Workload canonical(const Workload& workload) {
   Workload out = workload;
+  for (Stage& stage : out.stages) follow_ones(out, stage);
   for (std::size_t t = 0; t < out.tensors.size(); ++t)
     out.tensors[t].name =
         t < 26 ? std::string(1, static_cast<char>('A' + t)) : fmt::format("T{}", t);

@@ -90,7 +90,8 @@ double io_bytes(const Workload& workload);
 // key. parse_workload() parses it.
 std::string workload_key(const Workload& workload);
 
-// The workload with the names of its key: tensors A, B ..., the iterators of each stage i, j ...
+// The workload with the names of its key: tensors A, B ..., the iterators of each stage i, j ...,
+// and with an iterator instead of 0 as index where both dimensions have one element.
 // Traces and knobs name loops after tensors and iterators. So what is stored under a key concerns
 // the canonical nest: tune, look up and apply traces with that.
 Workload canonical(const Workload& workload);

@@ -7,6 +7,7 @@
 #include "graph/passes/concat.h"
 #include "graph/passes/fold.h"
 #include "graph/passes/fuse.h"
+#include "graph/passes/layout.h"
 #include "graph/passes/movements.h"
 #include "graph/passes/views.h"
 
@@ -19,6 +20,7 @@ const std::vector<Pass>& passes() {
        views},
       {"movements", "Nodes that only move elements, one after the other, become one.", movements},
       {"concat", "What is joined is made where it is joined.", concat},
+      {"layout", "Values between convolutions lie channels last.", layout},
       {"fuse", "What is computed element by element of a node's result joins the node.", fuse},
   };
   return list;

@@ -266,6 +266,12 @@ bool touches(const std::vector<ir::Affine>& index, int iter) {
   return std::ranges::any_of(index, [&](const ir::Affine& row) { return row.coef_of(iter) != 0; });
 }
 
+namespace {
+bool is_plain(const ir::Affine& row) {
+  return row.offset == 0 && row.terms.size() == 1 && row.terms[0].coef == 1;
+}
+}  // namespace
+
 int plain_dim(const std::vector<ir::Affine>& index, int iter) {
   int found = -1;
   for (int d = 0; d < static_cast<int>(index.size()); ++d) {
@@ -276,7 +282,9 @@ int plain_dim(const std::vector<ir::Affine>& index, int iter) {
   return found;
 }
 
-bool all_plain(const std::vector<ir::Affine>& index) { return all_plain({}, index); }
+bool all_plain(const std::vector<ir::Affine>& index) {
+  return std::ranges::all_of(index, is_plain);
+}
 
 std::vector<ir::Affine> without_parts(const Axes& axes, std::vector<ir::Affine> index) {
   for (ir::Affine& row : index)
@@ -291,7 +299,7 @@ int dim_along(const Axes& axes, const std::vector<ir::Affine>& index, int iter) 
 
 bool all_plain(const Axes& axes, const std::vector<ir::Affine>& index) {
   return std::ranges::all_of(without_parts(axes, index), [](const ir::Affine& row) {
-    return row.offset == 0 && row.terms.size() == 1 && row.terms[0].coef == 1;
+    return is_plain(row) || row == ir::Affine::constant(0);
   });
 }
 

@@ -84,7 +84,8 @@ int dim_along(const Axes& axes, const std::vector<ir::Affine>& index, int iter);
 std::vector<ir::Affine> without_parts(const Axes& axes, std::vector<ir::Affine> index);
 // True if every row is one iterator with coefficient 1.
 bool all_plain(const std::vector<ir::Affine>& index);
-// The same where the reduction goes through its dimension in parts.
+// True if every row is that or always the first element; the reduction may go through its dimension
+// in parts.
 bool all_plain(const Axes& axes, const std::vector<ir::Affine>& index);
 
 }  // namespace lathe::space

@@ -25,6 +25,7 @@ class TileChooser {
     for (std::size_t k = 0; k < rule_.knobs.size(); ++k)
       start_[k] = rule_.knobs[k].structural ? 0 : rule_.knobs[k].values.back();
     if (streams(rule_, axes_)) choose_accumulators();
+    else if (has_lanes_of_channels()) choose_channels();
     else choose_tile();
     const bool fixed = read_along(stage_) >= 0 || leaves_caches() || tiles_.empty();
     if (rule_.target.threads > 1 && !fixed) return find_shared();
@@ -46,6 +47,7 @@ class TileChooser {
     if (axes_.taps.empty()) set(rule_.at.block_k, 256);
     if (read_along(stage_) >= 0) transpose();
     else if (leaves_caches()) walk_along_rows();
+    else if (has_lanes_of_channels()) walk_over_pixels();
     choose_copies();
   }
 
@@ -186,6 +188,46 @@ class TileChooser {
           set(rule_.at.tile_p0, a);
           set(rule_.at.tile_p1, b);
         }
+  }
+
+  // True of windows over each of the channels that lanes run along, as of an image channels last.
+  bool has_lanes_of_channels() const {
+    if (axes_.reduce < 0 || axes_.pixels.empty() || axes_.weights == nullptr ||
+        axes_.input == nullptr || axes_.taps.empty())
+      return false;
+    const auto of_pixels = [&](int p) { return touches(axes_.weights->index, p); };
+    return axes_.input->index.back() == ir::Affine::iter(axes_.vector) &&
+           touches(axes_.weights->index, axes_.vector) &&
+           std::ranges::none_of(axes_.pixels, of_pixels);
+  }
+
+  // A few vectors that lie side by side, for a few rows: what these read of a row they share. Where
+  // pixels share sets of the first cache and come from beyond, longer runs of fewer rows.
+  void choose_channels() {
+    constexpr std::int64_t kSums = 12;
+    const std::int64_t taps = extent(axes_.reduce);
+    const bool collide = pixels_collide((3 + taps - 1) * (taps + 1));
+    const std::int64_t most_rows = collide ? 2 : 3;
+    const auto covered = [&](std::int64_t v) { return (vectors() + v - 1) / v * v; };
+    std::int64_t v = 1;
+    for (const std::int64_t wider : values(rule_.at.tile_v))
+      if (wider * most_rows <= kSums && (collide || covered(wider) <= covered(v))) v = wider;
+    const std::int64_t rows = std::min(values(rule_.at.tile_p1).back(), most_rows);
+    for (const std::int64_t pixels : values(rule_.at.tile_p0))
+      if (pixels * rows * v <= kSums) {
+        tiles_.push_back({v, pixels, rows});
+        set(rule_.at.tile_p0, pixels);
+      }
+    set(rule_.at.tile_v, v);
+    set(rule_.at.tile_p1, rows);
+  }
+
+  // All pixels of so many channels before the next ones.
+  void walk_over_pixels() {
+    using enum TileAxis;
+    choose(rule_.at.order, rule_.orders,
+           LoopOrder{{kVector, kPixels, kReduction}, {kPixels, kVector}});
+    set(rule_.at.block_v, 1);
   }
 
   // Tiles of lanes by lanes, or as near as the registers allow.
@@ -337,15 +379,22 @@ class TileChooser {
     return rule_.at.tile_p0 >= 0 && rows_collide(start_[rule_.at.tile_p0]);
   }
   bool rows_collide(std::int64_t rows) const {
+    return collide(rows, plain_dim(axes_.input->index, pixel_axis(axes_, 0)));
+  }
+  // The same of pixels, whose channels lie side by side.
+  bool pixels_collide(std::int64_t pixels) const {
+    return collide(pixels, static_cast<int>(axes_.input->index.size()) - 2);
+  }
+  // Of elements that lie side by side along a dimension of the input.
+  bool collide(std::int64_t count, int dim) const {
     constexpr std::int64_t kLine = 64, kSpan = 4096, kWays = 8;  // of common processors
-    const int dim = plain_dim(axes_.input->index, pixel_axis(axes_, 0));
     if (dim < 0) return false;
     const te::Tensor& tensor = rule_.workload.tensors[axes_.input->tensor];
     std::int64_t bytes = size_of(tensor.dtype);
     for (std::size_t d = static_cast<std::size_t>(dim) + 1; d < tensor.shape.size(); ++d)
       bytes *= tensor.shape[d];
     const std::int64_t apart = std::gcd(bytes, kSpan);
-    return apart >= kLine && kSpan / apart * kWays < rows;
+    return apart >= kLine && kSpan / apart * kWays < count;
   }
 
   // Makes the tile so low that its rows do not collide.

@@ -1,0 +1,99 @@
+// Images channels last: what is computed stays the same.
+#include "graph/passes/layout.h"
+
+#include <gtest/gtest.h>
+
+#include "graph/ir/print.h"
+#include "support/graph_run.h"
+#include "support/random_images.h"
+
+namespace lathe::graph {
+namespace {
+
+using test::GraphWriter;
+
+std::size_t other_shapes(const Graph& before, const Graph& after) {
+  std::size_t count = 0;
+  for (std::size_t v = 0; v < before.values.size(); ++v)
+    count += before.values[v].shape == after.values[v].shape ? 0 : 1;
+  return count;
+}
+
+TEST(Layout, KeepsWhatRandomGraphsOfImagesCompute) {
+  std::size_t changed = 0, nodes = 0;
+  for (std::uint64_t seed = 0; seed < 400 && !HasFailure(); ++seed) {
+    Rng rng(seed);
+    const Graph before = test::RandomImages(rng).make();
+    Graph after = before;
+    ASSERT_TRUE(layout(after));
+    const Status sound = verify(after);
+    SCOPED_TRACE(fmt::format("seed {}\n{}\n{}", seed, print(before), print(after)));
+    ASSERT_TRUE(sound) << sound.error().text();
+    changed += other_shapes(before, after);
+    nodes += before.nodes.size();
+    const auto inputs = test::random_values(before, rng);
+    const auto want = test::run(before, inputs), got = test::run(after, inputs);
+    ASSERT_TRUE(want && got);
+    EXPECT_EQ(*want, *got);  // every sum in the same order
+  }
+  EXPECT_GT(changed, nodes / 20);
+}
+
+// A convolution of 1x1, or of several pixels.
+int convolution(GraphWriter& w, int x, std::int64_t channels, Rng& rng) {
+  Shape made = w.shape(x);
+  const std::int64_t before = made[1];
+  made[1] = channels;
+  return w.node("Conv",
+                fmt::format("X: f32[{}]; const W: f32[{},{}]; Y[n,o,y,x] = sum(c) X[n,c,y,x] * "
+                            "W[o,c]",
+                            test::list_of(w.shape(x)), channels, before),
+                {x, w.constant({channels, before}, rng)}, made);
+}
+
+Graph laid_out(Graph graph) {
+  EXPECT_TRUE(layout(graph));
+  EXPECT_TRUE(verify(graph));
+  return graph;
+}
+
+TEST(Layout, BetweenConvolutionsChannelsAreLast) {
+  Rng rng(1);
+  GraphWriter w;
+  const int a = convolution(w, w.input({1, 3, 4, 5}), 6, rng);
+  const int b = test::unary(w, a, "max({}, 0)");
+  const int c = convolution(w, b, 7, rng);
+  const Graph graph = laid_out(w.finish({convolution(w, test::binary(w, c, c), 2, rng)}));
+  EXPECT_EQ(graph.value(a).shape, (Shape{1, 4, 5, 6}));
+  EXPECT_EQ(graph.value(b).shape, (Shape{1, 4, 5, 6}));
+  EXPECT_EQ(graph.value(c).shape, (Shape{1, 4, 5, 7}));
+  EXPECT_EQ(graph.value(graph.inputs[0]).shape, (Shape{1, 3, 4, 5}));
+  EXPECT_EQ(graph.value(graph.outputs[0]).shape, (Shape{1, 2, 4, 5}));
+}
+
+TEST(Layout, WhatIsJoinedOrSeenOtherwiseStays) {
+  Rng rng(2);
+  GraphWriter w;
+  const int a = convolution(w, w.input({1, 3, 4, 5}), 6, rng);
+  const int joined = test::concatenated(w, {a, a}, 1);
+  const int b = convolution(w, joined, 7, rng);
+  const Graph graph = laid_out(w.finish({test::unary(w, w.value({7, 20}, b), "max({}, 0)")}));
+  EXPECT_EQ(graph.value(a).shape, (Shape{1, 6, 4, 5}));
+  EXPECT_EQ(graph.value(joined).shape, (Shape{1, 12, 4, 5}));
+  EXPECT_EQ(graph.value(b).shape, (Shape{1, 7, 4, 5}));
+}
+
+TEST(Layout, ProductsOfHeadsAreNoImages) {
+  Rng rng(3);
+  GraphWriter w;
+  const int x = test::unary(w, w.input({2, 3, 4, 5}), "max({}, 0)");
+  const int y = w.node("MatMul", "X: f32[2,3,4,5]; const W: f32[5,6]; Y[b,h,i,j] = sum(k) "
+                                 "X[b,h,i,k] * W[k,j]",
+                       {x, w.constant({5, 6}, rng)}, {2, 3, 4, 6});
+  const Graph graph = laid_out(w.finish({test::unary(w, y, "tanh({})")}));
+  EXPECT_EQ(graph.value(x).shape, (Shape{2, 3, 4, 5}));
+  EXPECT_EQ(graph.value(y).shape, (Shape{2, 3, 4, 6}));
+}
+
+}  // namespace
+}  // namespace lathe::graph
