@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "base/rng.h"
 #include "graph/ir/graph.h"
 
 namespace lathe::test {
@@ -49,6 +50,16 @@ inline std::optional<std::vector<std::vector<double>>> run(
     outputs.emplace_back(part.begin(), part.end());
   }
   return outputs;
+}
+
+
+// For the inputs, by name.
+inline std::map<std::string, std::vector<double>> random_values(const graph::Graph& graph, Rng& rng) {
+  std::map<std::string, std::vector<double>> out;
+  for (const int id : graph.inputs)
+    for (std::int64_t e = 0; e < graph.value(id).elements(); ++e)
+      out[graph.value(id).name].push_back(static_cast<double>(rng.between(-16, 16)) * 0.125);
+  return out;
 }
 
 }  // namespace lathe::test

@@ -2,7 +2,6 @@
 #pragma once
 
 #include <algorithm>
-#include <map>
 #include <string>
 #include <vector>
 
@@ -143,13 +142,5 @@ class RandomGraph {
   GraphWriter w_;
   std::vector<int> known_;
 };
-
-inline std::map<std::string, std::vector<double>> random_values(const Graph& graph, Rng& rng) {
-  std::map<std::string, std::vector<double>> out;
-  for (const int id : graph.inputs)
-    for (std::int64_t e = 0; e < graph.value(id).elements(); ++e)
-      out[graph.value(id).name].push_back(static_cast<double>(rng.between(-16, 16)) * 0.125);
-  return out;
-}
 
 }  // namespace lathe::test

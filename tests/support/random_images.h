@@ -86,7 +86,7 @@ class RandomImages {
     made[1] = weight[0];
     Shape inside = made;
     if (groups > 1) inside = {made[0], groups, own}, inside.insert(inside.end(), made.begin() + 2, made.end());
-    const std::string as = groups > 1 ? fmt::format(" as f32[{}]", list_of(made)) : "";
+    const std::string as = groups > 1 ? fmt::format(" as [{}]", list_of(made)) : "";
     const std::string loops = groups > 1 ? fmt::format("g:{}, o:{}", groups, own)
                                          : fmt::format("o:{}", own);
     const std::string reads = groups > 1 ? "g, o" : "o";

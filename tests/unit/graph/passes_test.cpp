@@ -236,7 +236,7 @@ TEST(Passes, UnknownOnesAreRefused) {
   ASSERT_FALSE(done);
   EXPECT_NE(
       done.error().text().find("there is no pass 'fuze'; there are import, fold, views, movements, "
-                               "concat, fuse"),
+                               "concat, layout, fuse"),
       std::string::npos);
 }
 

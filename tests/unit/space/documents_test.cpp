@@ -3,6 +3,7 @@
 // right programs.
 #include <algorithm>
 #include <map>
+#include <numeric>
 #include <regex>
 #include <set>
 #include <sstream>
@@ -12,6 +13,7 @@
 
 #include "compiler/ops/operators.h"
 #include "compiler/te/parse.h"
+#include "compiler/te/permute.h"
 #include "support/documents.h"
 #include "support/targets.h"
 #include "unit/space/check_space.h"
@@ -118,6 +120,52 @@ TEST(Documents, EveryExampleAtThreeSizes) {
       check(*workload, ++seed);
     }
   }
+}
+
+// [n,h,w,c] of [n,c,h,w].
+void put_channels_last(te::Workload& workload, int tensor) {
+  const te::Tensor& own = workload.tensors[static_cast<std::size_t>(tensor)];
+  std::vector<int> order(own.shape_at_border().size());
+  std::iota(order.begin(), order.end(), 0);
+  std::rotate(order.begin() + 1, order.begin() + 2, order.end());
+  te::permute_dims(workload, tensor, te::order_inside(own, order));
+}
+
+TEST(Documents, ImagesMayLieChannelsLast) {
+  for (const char* name : {"conv1d", "conv2d", "conv3d", "conv_transpose2d", "max_pool2d",
+                           "avg_pool1d", "avg_pool2d"}) {
+    const auto op = ops::find_operator(name);
+    ASSERT_TRUE(op);
+    const std::uint64_t first = asked("LATHE_RANDOM_FIRST", 0);
+    for (std::uint64_t seed = first; seed < first + 12; ++seed) {
+      auto algorithms = ops::build(*op, awkward_arguments(*op, seed), te::Numerics::kLocal);
+      ASSERT_TRUE(algorithms) << name << algorithms.error().text();
+      for (ops::Algorithm& algorithm : *algorithms) {
+        te::Workload& workload = algorithm.workload;
+        if (seed % 4 != 1) put_channels_last(workload, workload.inputs()[0]);
+        if (seed % 4 != 2) {
+          const auto rank = workload.tensors[static_cast<std::size_t>(workload.outputs()[0])]
+                                .shape.size();
+          for (int t = 0; t < static_cast<int>(workload.tensors.size()); ++t)
+            if (workload.writer(t) != nullptr &&
+                workload.tensors[static_cast<std::size_t>(t)].shape.size() == rank)
+              put_channels_last(workload, t);
+        }
+        check(workload, seed);
+      }
+    }
+  }
+}
+
+TEST(Documents, WindowsOverEachOfManyChannelsThatLieLast) {
+  for (const char* text :
+       {"X: f32[1,5,7,64]; const W: f32[64,1,3,3]; Y[n:1,y:5,x:7,c:64] = "
+        "sum(r,s) X[n,y+r-1,x+s-1,c else 0] * W[c,0,r,s]",
+        "X: f32[2,9,6,100]; const W: f32[100,5,5]; Y[n:2,y:5,x:3,c:100] = "
+        "sum(r,s) X[n,2*y+r-2,2*x+s-2,c else 0] * W[c,r,s]",
+        "X: f32[1,11,512]; const W: f32[512,3]; Y[n:1,x:11,c:512] = "
+        "sum(s) X[n,x+s-1,c else 0] * W[c,s]"})
+    for (std::uint64_t seed = 0; seed < 3; ++seed) check(parsed(text), seed);
 }
 
 TEST(Documents, EveryOperatorAtTwentyAwkwardShapes) {

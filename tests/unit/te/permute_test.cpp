@@ -48,7 +48,7 @@ std::vector<double> moved(const std::vector<double>& values, const std::vector<s
 }
 
 TEST(Permute, KeepsWhatRandomProgramsCompute) {
-  int changed = 0, borders = 0;
+  int changed = 0;
   for (std::uint64_t seed = 0; seed < 400 && !HasFailure(); ++seed) {
     Rng rng(seed);
     const Workload before = random_workload(rng);
@@ -61,7 +61,6 @@ TEST(Permute, KeepsWhatRandomProgramsCompute) {
       if (tensor.role == TensorRole::kLiteral || rng.chance(0.4)) std::ranges::sort(seen.back());
       else permute_dims(after, static_cast<int>(t), order_inside(tensor, seen.back()));
       changed += std::ranges::is_sorted(seen.back()) ? 0 : 1;
-      borders += tensor.border_shape.empty() || std::ranges::is_sorted(seen.back()) ? 0 : 1;
     }
     SCOPED_TRACE(fmt::format("seed {}\n{}\n{}", seed, print_workload(before),
                              print_workload(after)));
@@ -88,12 +87,11 @@ TEST(Permute, KeepsWhatRandomProgramsCompute) {
     }
   }
   EXPECT_GT(changed, 200);
-  EXPECT_GT(borders, 5);
 }
 
 TEST(Permute, GroupsOfChannelsStayTogether) {
   Workload grouped = *parse_workload(
-      "X: f32[1,4,5,5]; const W: f32[2,3,2]; output Y: f32[1,2,3,5,5] as f32[1,6,5,5]; "
+      "X: f32[1,4,5,5]; const W: f32[2,3,2]; output Y: f32[1,2,3,5,5] as [1,6,5,5]; "
       "Y[n,g,o,y,x] = sum(c) X[n,2*g+c,y,x] * W[g,o,c]");
   const int y = grouped.find("Y");
   permute_dims(grouped, y, order_inside(grouped.tensors[static_cast<std::size_t>(y)], {0, 2, 3, 1}));

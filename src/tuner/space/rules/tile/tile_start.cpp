@@ -209,12 +209,16 @@ class TileChooser {
     const bool collide = pixels_collide((3 + taps - 1) * (taps + 1));
     const std::int64_t most_rows = collide ? 2 : 3;
     const auto covered = [&](std::int64_t v) { return (vectors() + v - 1) / v * v; };
+    const std::int64_t rows = std::min(values(rule_.at.tile_p1).back(), most_rows);
+    const auto fits = [&](std::int64_t v, std::int64_t pixels) {
+      const std::int64_t sums = v * pixels * rows;
+      return sums <= kSums && sums + v + 1 <= rule_.target.vector_registers;
+    };
     std::int64_t v = 1;
     for (const std::int64_t wider : values(rule_.at.tile_v))
-      if (wider * most_rows <= kSums && (collide || covered(wider) <= covered(v))) v = wider;
-    const std::int64_t rows = std::min(values(rule_.at.tile_p1).back(), most_rows);
+      if (fits(wider, 1) && (collide || covered(wider) <= covered(v))) v = wider;
     for (const std::int64_t pixels : values(rule_.at.tile_p0))
-      if (pixels * rows * v <= kSums) {
+      if (fits(v, pixels)) {
         tiles_.push_back({v, pixels, rows});
         set(rule_.at.tile_p0, pixels);
       }
