@@ -17,17 +17,18 @@ class RandomImages {
   Graph make() {
     rank_ = static_cast<std::size_t>(rng_.between(1, 2));
     Shape shape = {rng_.between(1, 2), channels()};
-    for (std::size_t d = 0; d < rank_; ++d) shape.push_back(rng_.between(1, 7));
+    for (std::size_t d = 0; d < rank_; ++d) shape.push_back(rng_.between(1, 5));
     known_.push_back(w_.input(shape));
     for (int n = static_cast<int>(rng_.between(3, 12)); n > 0; --n) known_.push_back(next());
     std::vector<int> outputs = {known_.back()};
     for (const int id : known_)
-      if (rng_.chance(0.1) && std::ranges::count(outputs, id) == 0) outputs.push_back(id);
+      if (rng_.chance(0.04) && std::ranges::count(outputs, id) == 0) outputs.push_back(id);
     return w_.finish(outputs);
   }
 
  private:
-  std::int64_t channels() { return rng_.chance(0.5) ? 4 : rng_.between(1, 5); }
+  // Lanes run along many channels, and not along a few.
+  std::int64_t channels() { return rng_.chance(0.6) ? rng_.between(8, 10) : rng_.between(1, 5); }
   int some() {
     return known_[known_.size() - 1 - rng_.below(std::min<std::size_t>(4, known_.size()))];
   }
@@ -35,19 +36,17 @@ class RandomImages {
   int next() {
     const int x = some();
     const Shape shape = w_.shape(x);
-    switch (rng_.below(12)) {
-      case 0:
-      case 1:
-      case 2: return convolution(x, 1);
-      case 3: return convolution(x, shape[1] % 2 == 0 ? 2 : 1);
-      case 4: return each_channel(x);
-      case 5: return pooled(x);
-      case 6: return scaled_channels(x);
-      case 7: return unary(w_, x, "max({}, 0)");
-      case 8: return unary(w_, x, "tanh({}) * 0.5");
-      case 9: return concatenated(w_, {x, x}, 1);
-      case 10: return mean(x);
-      default: return sum(x);
+    switch (rng_.below(16)) {
+      case 0: return convolution(x, shape[1] % 2 == 0 ? 2 : 1);
+      case 1: return each_channel(x);
+      case 2: return pooled(x);
+      case 3: return scaled_channels(x);
+      case 4: return unary(w_, x, "max({}, 0)");
+      case 5: return unary(w_, x, "tanh({}) * 0.5");
+      case 6: return rng_.chance(0.5) ? concatenated(w_, {x, x}, 1) : mean(x);
+      case 7:
+      case 8: return sum(x);
+      default: return convolution(x, 1);
     }
   }
 
@@ -78,14 +77,18 @@ class RandomImages {
   }
 
   int convolution(int x, std::int64_t groups) {
-    const std::int64_t taps = rng_.chance(0.5) ? 3 : 1, stride = rng_.between(1, 2);
-    Shape made = w_.shape(x), weight = {groups * rng_.between(1, 3), made[1] / groups};
+    const std::int64_t taps = rng_.chance(0.7) ? 3 : 1, stride = rng_.between(1, 2);
+    Shape made = w_.shape(x), weight = {channels(), made[1] / groups};
+    weight[0] += (groups - weight[0] % groups) % groups;
     weight.insert(weight.end(), rank_, taps);
     const std::string from = list_of(made), at = window(made, taps, stride);
     const std::int64_t own = weight[0] / groups;
     made[1] = weight[0];
     Shape inside = made;
-    if (groups > 1) inside = {made[0], groups, own}, inside.insert(inside.end(), made.begin() + 2, made.end());
+    if (groups > 1) {
+      inside = {made[0], groups, own};
+      inside.insert(inside.end(), made.begin() + 2, made.end());
+    }
     const std::string as = groups > 1 ? fmt::format(" as [{}]", list_of(made)) : "";
     const std::string loops = groups > 1 ? fmt::format("g:{}, o:{}", groups, own)
                                          : fmt::format("o:{}", own);

@@ -1,17 +1,16 @@
 #include "graph/passes/layout.h"
 
 #include <algorithm>
+#include <map>
 #include <numeric>
 #include <set>
 
 #include "compiler/te/permute.h"
 #include "graph/passes/aligned.h"
+#include "graph/passes/image_nodes.h"
 
 namespace lathe::graph {
 namespace {
-
-constexpr std::size_t kChannel = 1;       // the dimension of channels
-constexpr std::size_t kFirstOfImage = 2;  // those after it are an image's
 
 // [0,2,3,1] of rank 4.
 std::vector<int> channels_last(std::size_t rank) {
@@ -21,75 +20,67 @@ std::vector<int> channels_last(std::size_t rank) {
   return order;
 }
 
-const te::Tensor& tensor_of(const te::Workload& expression, int tensor) {
-  return expression.tensors[place(tensor)];
+// The order inside a tensor; none of what is no image.
+std::vector<int> order_of(const te::Tensor& tensor) {
+  const std::size_t rank = tensor.shape_at_border().size();
+  if (rank <= kFirstOfImage) return {};
+  return te::order_inside(tensor, channels_last(rank));
 }
 
-// By dimension inside, the one that callers see.
-std::vector<int> seen_dims(const te::Tensor& tensor) {
-  const auto dims = te::merged_dims(tensor.shape, tensor.shape_at_border());
-  LATHE_CHECK(dims);
-  return *dims;
-}
+// Which values lie channels last, so that nodes between them cost least: one value after the other
+// is changed as long as that gains, from two beginnings.
+class Choice {
+ public:
+  explicit Choice(const std::vector<Between>& nodes) : nodes_(nodes) {
+    for (std::size_t n = 0; n < nodes.size(); ++n)
+      for (const int value : {nodes[n].read, nodes[n].made})
+        if (value >= 0) touch_[value].push_back(n);
+  }
 
-// True if every access of the tensors takes the batch and the channel of the element that is
-// computed: a pooling, what is resized, a convolution of each channel.
-bool keeps_channels(const te::Workload& expression, const std::set<int>& tensors) {
-  for (const te::Stage& stage : expression.stages) {
-    if (std::ranges::any_of(ir::lookups_of(stage.body),
-                            [&](const ir::Lookup* l) { return tensors.contains(l->tensor); }))
-      return false;
-    for (const ir::Read* read : ir::reads_of(stage.body)) {
-      if (!tensors.contains(read->tensor)) continue;
-      if (tensor_of(expression, read->tensor).shape.size() !=
-          tensor_of(expression, read->tensor).shape_at_border().size())
-        return false;
-      for (int d = 0; d < static_cast<int>(kFirstOfImage); ++d)
-        if (read->index[place(d)] != ir::Affine::iter(d)) return false;
+  std::set<int> find() {
+    std::set<int> all;
+    for (const auto& [value, nodes] : touch_) all.insert(value);
+    std::set<int> one = improved({}), other = improved(std::move(all));
+    return cost(other) < cost(one) ? other : one;
+  }
+
+ private:
+  std::set<int> improved(std::set<int> last) const {
+    constexpr int kSweeps = 20;
+    bool changed = true;
+    for (int sweep = 0; changed && sweep < kSweeps; ++sweep) {
+      changed = false;
+      for (const auto& [value, nodes] : touch_) {
+        const double before = cost(nodes, last);
+        flip(last, value);
+        if (cost(nodes, last) < before) changed = true;
+        else flip(last, value);
+      }
     }
+    return last;
   }
-  return true;
-}
 
-// True if the read's indices in the image move with those of the element that is computed.
-bool follows_image(const te::Workload& expression, const te::Stage& stage, const ir::Read& read) {
-  const te::Tensor& from = tensor_of(expression, read.tensor);
-  const std::vector<int> of = seen_dims(from),
-                         made = seen_dims(tensor_of(expression, stage.tensor));
-  if (from.shape_at_border().size() <= kFirstOfImage ||
-      from.shape_at_border().size() !=
-          tensor_of(expression, stage.tensor).shape_at_border().size())
-    return false;
-  for (std::size_t d = 0; d < read.index.size(); ++d) {
-    if (of[d] < static_cast<int>(kFirstOfImage)) continue;
-    const auto moves = [&](const ir::AffineTerm& term) {
-      return term.iter < std::ssize(made) && made[place(term.iter)] == of[d];
-    };
-    if (std::ranges::none_of(read.index[d].terms, moves)) return false;
+  static void flip(std::set<int>& last, int value) {
+    if (last.erase(value) == 0) last.insert(value);
   }
-  return true;
-}
 
-// True of a sum over products of an image with constant weights that do not depend on where in the
-// image they are used.
-bool is_convolution(const te::Workload& expression) {
-  const te::Stage& stage = expression.stages.front();
-  const auto* product = std::get_if<ir::Binary>(&stage.body->value);
-  if (stage.reduce != ir::ReduceOp::kSum || product == nullptr ||
-      product->op != ir::BinaryOp::kMul)
-    return false;
-  const auto* image = std::get_if<ir::Read>(&product->a->value);
-  const auto* weight = std::get_if<ir::Read>(&product->b->value);
-  if (image == nullptr || weight == nullptr) return false;
-  if (tensor_of(expression, image->tensor).constant) std::swap(image, weight);
-  const auto made = seen_dims(tensor_of(expression, stage.tensor));
-  const auto of_image = [&](const ir::AffineTerm& term) {
-    return term.iter < std::ssize(made) && made[place(term.iter)] >= static_cast<int>(kFirstOfImage);
-  };
-  const auto moves = [&](const ir::Affine& row) { return std::ranges::any_of(row.terms, of_image); };
-  return tensor_of(expression, weight->tensor).constant &&
-         std::ranges::none_of(weight->index, moves) && follows_image(expression, stage, *image);
-}
+  double cost(const Between& node, const std::set<int>& last) const {
+    return node.cost[last.contains(node.read)][last.contains(node.made)];
+  }
+  double cost(const std::vector<std::size_t>& nodes, const std::set<int>& last) const {
+    double sum = 0;
+    for (const std::size_t n : nodes) sum += cost(nodes_[n], last);
+    return sum;
+  }
+  double cost(const std::set<int>& last) const {
+    double sum = 0;
+    for (const Between& node : nodes_) sum += cost(node, last);
+    return sum;
+  }
+
+  const std::vector<Between>& nodes_;
+  std::map<int, std::vector<std::size_t>> touch_;  // by value, nodes
+};
 
 class Layouts {
  public:
@@ -100,12 +91,14 @@ class Layouts {
   void run() {
     find_candidates();
     for (const Node& node : graph_.nodes) look_at(node);
-    std::set<int> stay, wanted;
+    std::set<int> stay;
     for (const int v : pinned_) stay.insert(root(v));
-    for (const int v : convolved_)
-      if (!stay.contains(root(v))) wanted.insert(root(v));
+    for (Between& node : between_)
+      for (int* value : {&node.read, &node.made})
+        if (*value >= 0) *value = stay.contains(root(*value)) ? -1 : root(*value);
+    const std::set<int> roots = Choice(between_).find();
     for (const int v : candidates_)
-      if (wanted.contains(root(v))) last_.insert(v);
+      if (roots.contains(root(v))) last_.insert(v);
     for (Node& node : graph_.nodes) rewrite(node);
     for (const int v : last_) {
       Shape& shape = graph_.values[place(v)].shape;
@@ -162,25 +155,33 @@ class Layouts {
     const auto touched = touched_by(node);
     const te::Workload& expression = node.expression;
     std::set<int> tensors;
-    std::vector<int> read;
-    bool as_it_is = node.outputs.size() == 1;
+    std::vector<int> read;  // tensors
+    bool may_follow = node.outputs.size() == 1 && !copies_image(node);
     for (const auto& [value, tensor] : touched) {
       tensors.insert(tensor);
       if (expression.writer(tensor) == nullptr) read.push_back(tensor);
-      as_it_is &= tensor_of(expression, tensor).shape_at_border() == graph_.value(value).shape;
+      may_follow &= expression.tensors[place(tensor)].shape_at_border() == graph_.value(value).shape;
     }
-    as_it_is &= !copies_image(node);
-    const bool convolution = as_it_is && is_convolution(expression);
-    const bool aligned = as_it_is && !convolution && is_aligned(expression, read);
-    if (!convolution && !aligned && !(as_it_is && keeps_channels(expression, tensors)))
+    if (touched.empty()) return;
+    const bool made = candidates_.contains(node.outputs[0]);
+    if (may_follow && is_convolution(expression))
+      between_.push_back(convolution_between(expression, value_read(touched, expression),
+                                             made ? node.outputs[0] : -1));
+    else if (may_follow && made && is_aligned(expression, read))
+      for (const auto& [value, tensor] : touched) same_[place(root(value))] = root(touched[0].first);
+    else if (may_follow && !is_pointwise(expression) && keeps_channels(expression, tensors))
+      between_.push_back(pooling_between(expression, value_read(touched, expression),
+                                         made ? node.outputs[0] : -1));
+    else
       for (const auto& [value, tensor] : touched) pinned_.insert(value);
-    for (const auto& [value, tensor] : touched) {
-      if (convolution) convolved_.insert(value);
-      if (aligned) same_[place(root(value))] = root(touched[0].first);
-    }
-    // What it reads and makes in one layout.
-    if (aligned && !candidates_.contains(node.outputs[0]))
-      for (const auto& [value, tensor] : touched) pinned_.insert(value);
+  }
+
+  // The candidate that the node reads; -1: none.
+  static int value_read(const std::vector<std::pair<int, int>>& touched,
+                        const te::Workload& expression) {
+    for (const auto& [value, tensor] : touched)
+      if (expression.writer(tensor) == nullptr) return value;
+    return -1;
   }
 
   void rewrite(Node& node) const {
@@ -190,7 +191,7 @@ class Layouts {
     for (const auto& [value, tensor] : touched_by(node))
       if (last_.contains(value)) moves[place(tensor)] = true;
     const int output = expression.outputs()[0];
-    const std::vector<int> of_output = order_of(tensor_of(expression, output));
+    const std::vector<int> of_output = order_of(expression.tensors[place(output)]);
     for (std::size_t t = 0; t < tensors; ++t) {
       const te::Tensor& tensor = expression.tensors[t];
       // What is computed on the way to the output lies as that does.
@@ -202,14 +203,9 @@ class Layouts {
     }
   }
 
-  static std::vector<int> order_of(const te::Tensor& tensor) {
-    const std::size_t rank = tensor.shape_at_border().size();
-    if (rank <= kFirstOfImage) return {};
-    return te::order_inside(tensor, channels_last(rank));
-  }
-
   Graph& graph_;
-  std::set<int> candidates_, pinned_, convolved_, last_;  // values
+  std::set<int> candidates_, pinned_, last_;  // values
+  std::vector<Between> between_;
   std::vector<int> same_;  // by value: one that must have its layout, or itself
 };
 

@@ -39,16 +39,17 @@ TEST(Layout, KeepsWhatRandomGraphsOfImagesCompute) {
   EXPECT_GT(changed, nodes / 20);
 }
 
-// A convolution of 1x1, or of several pixels.
+// A convolution of 3x3 of one image.
 int convolution(GraphWriter& w, int x, std::int64_t channels, Rng& rng) {
   Shape made = w.shape(x);
-  const std::int64_t before = made[1];
+  const Shape weight = {channels, made[1], 3, 3};
+  const std::string from = test::list_of(made);
   made[1] = channels;
   return w.node("Conv",
-                fmt::format("X: f32[{}]; const W: f32[{},{}]; Y[n,o,y,x] = sum(c) X[n,c,y,x] * "
-                            "W[o,c]",
-                            test::list_of(w.shape(x)), channels, before),
-                {x, w.constant({channels, before}, rng)}, made);
+                fmt::format("X: f32[{}]; const W: f32[{}]; Y[n:1,o:{},y:{},x:{}] = sum(c,r,s) "
+                            "X[n,c,y+r-1,x+s-1 else 0] * W[o,c,r,s]",
+                            from, test::list_of(weight), channels, made[2], made[3]),
+                {x, w.constant(weight, rng)}, made);
 }
 
 Graph laid_out(Graph graph) {
@@ -60,27 +61,37 @@ Graph laid_out(Graph graph) {
 TEST(Layout, BetweenConvolutionsChannelsAreLast) {
   Rng rng(1);
   GraphWriter w;
-  const int a = convolution(w, w.input({1, 3, 4, 5}), 6, rng);
+  const int a = convolution(w, w.input({1, 3, 4, 5}), 8, rng);
   const int b = test::unary(w, a, "max({}, 0)");
-  const int c = convolution(w, b, 7, rng);
-  const Graph graph = laid_out(w.finish({convolution(w, test::binary(w, c, c), 2, rng)}));
-  EXPECT_EQ(graph.value(a).shape, (Shape{1, 4, 5, 6}));
-  EXPECT_EQ(graph.value(b).shape, (Shape{1, 4, 5, 6}));
-  EXPECT_EQ(graph.value(c).shape, (Shape{1, 4, 5, 7}));
+  const int c = convolution(w, b, 9, rng);
+  const Graph graph = laid_out(w.finish({convolution(w, test::binary(w, c, c), 11, rng)}));
+  EXPECT_EQ(graph.value(a).shape, (Shape{1, 4, 5, 8}));
+  EXPECT_EQ(graph.value(b).shape, (Shape{1, 4, 5, 8}));
+  EXPECT_EQ(graph.value(c).shape, (Shape{1, 4, 5, 9}));
   EXPECT_EQ(graph.value(graph.inputs[0]).shape, (Shape{1, 3, 4, 5}));
-  EXPECT_EQ(graph.value(graph.outputs[0]).shape, (Shape{1, 2, 4, 5}));
+  EXPECT_EQ(graph.value(graph.outputs[0]).shape, (Shape{1, 11, 4, 5}));
+}
+
+TEST(Layout, WhatMakesAFewChannelsReadsThemAsTheModelHasThem) {
+  Rng rng(4);
+  GraphWriter w;
+  const int a = convolution(w, w.input({1, 3, 4, 5}), 8, rng);
+  const int b = convolution(w, a, 12, rng);
+  const Graph graph = laid_out(w.finish({convolution(w, b, 3, rng)}));
+  EXPECT_EQ(graph.value(a).shape, (Shape{1, 4, 5, 8}));
+  EXPECT_EQ(graph.value(b).shape, (Shape{1, 12, 4, 5}));
 }
 
 TEST(Layout, WhatIsJoinedOrSeenOtherwiseStays) {
   Rng rng(2);
   GraphWriter w;
-  const int a = convolution(w, w.input({1, 3, 4, 5}), 6, rng);
+  const int a = convolution(w, w.input({1, 3, 4, 5}), 8, rng);
   const int joined = test::concatenated(w, {a, a}, 1);
-  const int b = convolution(w, joined, 7, rng);
-  const Graph graph = laid_out(w.finish({test::unary(w, w.value({7, 20}, b), "max({}, 0)")}));
-  EXPECT_EQ(graph.value(a).shape, (Shape{1, 6, 4, 5}));
-  EXPECT_EQ(graph.value(joined).shape, (Shape{1, 12, 4, 5}));
-  EXPECT_EQ(graph.value(b).shape, (Shape{1, 7, 4, 5}));
+  const int b = convolution(w, joined, 9, rng);
+  const Graph graph = laid_out(w.finish({test::unary(w, w.value({9, 20}, b), "max({}, 0)")}));
+  EXPECT_EQ(graph.value(a).shape, (Shape{1, 8, 4, 5}));
+  EXPECT_EQ(graph.value(joined).shape, (Shape{1, 16, 4, 5}));
+  EXPECT_EQ(graph.value(b).shape, (Shape{1, 9, 4, 5}));
 }
 
 TEST(Layout, ProductsOfHeadsAreNoImages) {
