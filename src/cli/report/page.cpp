@@ -1,10 +1,12 @@
 #include "cli/report/page.h"
 
+#include <map>
 #include <set>
 
 #include "base/embed.h"
 #include "cli/progress_line.h"
 #include "cli/report/html.h"
+#include "cli/report/model.h"
 #include "cli/report/parts.h"
 #include "cli/results.h"
 
@@ -21,6 +23,8 @@ std::string_view text_between(const std::byte* begin, const std::byte* end) {
 }
 
 std::string summary_text(const report::Report& report, const PageInfo& info) {
+  if (report.workloads.empty())
+    return fmt::format("{}: no trials of this model.", escaped(info.database));
   std::int64_t trials = 0, failed = 0;
   double seconds = 0;
   std::set<std::string> machines;
@@ -47,16 +51,27 @@ std::string rest_text(const report::Report& report, std::size_t shown) {
       counted(static_cast<std::int64_t>(shown), "workload"));
 }
 
+// Of a model of which nothing is on record there is none.
+std::string workloads_section(const report::Report& report, std::size_t shown) {
+  if (report.workloads.empty()) return "";
+  return fmt::format(
+      "<section aria-labelledby=\"workloads\">\n<h2 id=\"workloads\">Workloads</h2>\n{}{}\n"
+      "</section>\n",
+      workloads_table(report, shown), rest_text(report, shown));
+}
+
 }  // namespace
 
 std::string report_page(const report::Report& report, const PageInfo& info,
-                        std::size_t most_sections) {
+                        std::size_t most_sections, const report::ModelReport* model) {
   std::string sections;
+  std::map<std::string, std::string> section_of;  // by key
   std::size_t shown = 0;
   for (; shown < report.workloads.size(); ++shown) {
     const std::string section = workload_section(report.workloads[shown], shown, info);
     if (shown > 0 && sections.size() + section.size() > most_sections) break;
     sections += section;
+    section_of.emplace(report.workloads[shown].key, fmt::format("w{}", shown));
   }
   return filled(text_between(lathe_report_page_begin, lathe_report_page_end),
                 {{"css", std::string(text_between(lathe_report_css_begin, lathe_report_css_end))},
@@ -66,7 +81,8 @@ std::string report_page(const report::Report& report, const PageInfo& info,
                  {"database", escaped(info.database)},
                  {"written", escaped(info.written)},
                  {"summary", summary_text(report, info)},
-                 {"workloads", workloads_table(report, shown) + rest_text(report, shown)},
+                 {"model", model != nullptr ? model_section(*model, section_of) : ""},
+                 {"workloads", workloads_section(report, shown)},
                  {"failures", failures_overview(report)},
                  {"sections", sections}});
 }
