@@ -22,7 +22,7 @@ namespace {
 
 using graph::place;
 
-constexpr std::size_t kRecords = 6;     // of a task that are looked at
+constexpr std::size_t kRecords = 6;  // of a task that are looked at
 // What is chosen takes this share of the time of other defaults at most: so much the rules want of
 // an algorithm (tuner/space/rules/cook_toom/start.cpp), and the analytic model compares these
 // badly.
@@ -81,7 +81,8 @@ class OptionMaker {
   void try_to_add(const te::Workload& workload, const Chosen& chosen) {
     const std::size_t before = options_.size();
     if (!add(workload, chosen) || options_.size() == before) return;
-    const double cycles = analytic_cycles(scheduled_workload(workload, chosen), chosen.trace, target_);
+    const double cycles =
+        analytic_cycles(scheduled_workload(workload, chosen), chosen.trace, target_);
     options_.back().seconds = chosen.record
                                   ? chosen.record->standing
                                   : std::max(a_cycle_ * cycles, options_[0].seconds / kOfOthers);

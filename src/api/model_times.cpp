@@ -15,7 +15,7 @@
 namespace lathe::api {
 namespace {
 
-const te::Workload& workload_of(const graph::Graph& graph, const graph::Task& task) {
+const te::Workload& first_expression(const graph::Graph& graph, const graph::Task& task) {
   return graph.nodes[graph::place(task.nodes[0])].expression;
 }
 
@@ -27,8 +27,8 @@ double default_cycles(const te::Workload& workload, const Target& target) {
   double least = std::numeric_limits<double>::infinity();
   for (const te::Workload& asked : {workload, direct})
     if (const auto space = space_of_key(asked, target, space::Flavour::kDefault))
-      least = std::min(
-          least, analytic_cycles(asked, (*space)->trace((*space)->default_config()), target));
+      least = std::min(least,
+                       analytic_cycles(asked, (*space)->trace((*space)->default_config()), target));
   return least;
 }
 
@@ -40,7 +40,7 @@ Result<std::vector<std::optional<Chosen>>> recorded_programs(const graph::Graph&
   const auto source = LATHE_TRY(source_of_model(graph, request, target));
   std::vector<std::optional<Chosen>> out;
   for (const graph::Task& task : graph::tasks_of(graph)) {
-    auto chosen = source(workload_of(graph, task), target);
+    auto chosen = source(first_expression(graph, task), target);
     if (!chosen && chosen.error().kind != ErrorKind::kNotFound)
       return std::unexpected(std::move(chosen).error());
     out.emplace_back();
@@ -74,14 +74,14 @@ std::vector<double> recorded_or_guessed(const graph::Graph& graph,
     if (!recorded[t]) continue;
     seconds[t] = recorded_seconds(*recorded[t]);
     const double cycles =
-        analytic_cycles(workload_of(graph, tasks[t]), recorded[t]->trace, recorded[t]->target);
+        analytic_cycles(first_expression(graph, tasks[t]), recorded[t]->trace, recorded[t]->target);
     if (cycles > 0 && cycles < std::numeric_limits<double>::infinity())
       a_cycle.push_back(seconds[t] / cycles);
   }
   const double usual = a_cycle.empty() ? 1 / kCyclesASecond : quantile(std::move(a_cycle), 0.5);
   for (std::size_t t = 0; t < tasks.size(); ++t) {
     if (recorded[t]) continue;
-    const double cycles = default_cycles(workload_of(graph, tasks[t]), target);
+    const double cycles = default_cycles(first_expression(graph, tasks[t]), target);
     if (cycles < std::numeric_limits<double>::infinity()) seconds[t] = usual * cycles;
   }
   return seconds;

@@ -49,10 +49,11 @@ std::string table(const graph::Graph& graph, const Times& times) {
   std::string out = fmt::format("{:>10}  {:>6}  {:>12}  {}node\n", "time", "share", "rate",
                                 floors ? floor_title() + "  " : "");
   for (std::size_t n = 0; n < times.nodes.size(); ++n)
-    out += fmt::format(
-        "{:>10}  {:>4.1f} %  {:>12}  {}{}\n", time_text(times.nodes[n]), 100 * times.nodes[n] / sum,
-        rate_text(te::flops(graph.nodes[n].expression), times.nodes[n]),
-        floors ? floor_text(times.floors[n]) + "  " : "", printable(shown_node(graph, graph.nodes[n])));
+    out += fmt::format("{:>10}  {:>4.1f} %  {:>12}  {}{}\n", time_text(times.nodes[n]),
+                       100 * times.nodes[n] / sum,
+                       rate_text(te::flops(graph.nodes[n].expression), times.nodes[n]),
+                       floors ? floor_text(times.floors[n]) + "  " : "",
+                       printable(shown_node(graph, graph.nodes[n])));
   return out + fmt::format("the model: {}, at best {}; its nodes add up to {}\n",
                            time_text(times.median), time_text(times.fastest), time_text(sum));
 }

@@ -38,8 +38,7 @@ Result<std::string> database_of(const Flags& flags) {
   if (flags.positional.empty() || names_model(flags.positional)) return database;
   if (database != store::default_path() && database != flags.positional)
     return fail_at("--db", ErrorKind::kInvalidArgument,
-                   "two databases are given, {} and {}; choose one", flags.positional,
-                   database);
+                   "two databases are given, {} and {}; choose one", flags.positional, database);
   return flags.positional;
 }
 
@@ -118,43 +117,43 @@ Result<int> perform(const Flags& flags) {
   const auto now = std::chrono::system_clock::to_time_t(std::chrono::system_clock::now());
   const PageInfo info{std::filesystem::path(path).filename(), std::filesystem::absolute(path),
                       fmt::format("{:%Y-%m-%d %H:%M} UTC", fmt::gmtime(now))};
-  LATHE_TRY_STATUS(write_page(
-      flags.output, report_page(report, info, kMostSections, model ? &*model : nullptr)));
+  LATHE_TRY_STATUS(write_page(flags.output,
+                              report_page(report, info, kMostSections, model ? &*model : nullptr)));
   if (flags.output == "-") return kDone;
   const std::string nodes =
       model ? counted(std::ssize(model->nodes), "node") + " of the model, " : "";
-  fmt::print("{}: {}{}\n", flags.output, nodes,
-             counted(std::ssize(report.workloads), "workload"));
+  fmt::print("{}: {}{}\n", flags.output, nodes, counted(std::ssize(report.workloads), "workload"));
   return kDone;
 }
 
 }  // namespace
 
 Command report_command() {
-  return {
-      "report",
-      "write what a database holds as a page for people: curves, knobs, models, failures, programs; "
-      "or where the time of a model.onnx goes",
-      [](FlagSet& set) -> Work {
-        auto flags = std::make_shared<Flags>();
-        set.positional("DB", flags->positional,
-                       "database of records, as --db; or model.onnx, whose graph is shown with the "
-                       "time of each node",
-                       false);
-        add_database_flag(set, flags->machine.database);
-        set.text("--only", flags->only, "TEXT",
-                 "only workloads whose expression, shapes or target contain it");
-        set.text("-o,--output", flags->output, "FILE",
-                 "where to write the page; - for standard output");
-        set.group("Of a model");
-        set.repeated("--shape", flags->shapes, "NAME=SIZES",
-                     "a size that the model leaves open, batch=1, or all of an input's");
-        set.number("--max-error", flags->max_error, "X",
-                   "largest error allowed, relative to the largest output (default 1e-4)");
-        add_weights_type_flag(set, flags->weights_type);
-        add_target_flags(set, flags->machine);
-        return [flags] { return perform(*flags); };
-      }};
+  return {"report",
+          "write what a database holds as a page for people: curves, knobs, models, failures, "
+          "programs; "
+          "or where the time of a model.onnx goes",
+          [](FlagSet& set) -> Work {
+            auto flags = std::make_shared<Flags>();
+            set.positional(
+                "DB", flags->positional,
+                "database of records, as --db; or model.onnx, whose graph is shown with the "
+                "time of each node",
+                false);
+            add_database_flag(set, flags->machine.database);
+            set.text("--only", flags->only, "TEXT",
+                     "only workloads whose expression, shapes or target contain it");
+            set.text("-o,--output", flags->output, "FILE",
+                     "where to write the page; - for standard output");
+            set.group("Of a model");
+            set.repeated("--shape", flags->shapes, "NAME=SIZES",
+                         "a size that the model leaves open, batch=1, or all of an input's");
+            set.number("--max-error", flags->max_error, "X",
+                       "largest error allowed, relative to the largest output (default 1e-4)");
+            add_weights_type_flag(set, flags->weights_type);
+            add_target_flags(set, flags->machine);
+            return [flags] { return perform(*flags); };
+          }};
 }
 
 }  // namespace lathe::cli

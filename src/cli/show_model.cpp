@@ -56,11 +56,10 @@ Result<Known> known_of(const graph::Graph& graph, const ModelShowFlags& flags) {
 }
 
 std::string records_line(const Known& known, const Target& target) {
-  return fmt::format("{} of {} on record for {}{}\n", known.here + known.elsewhere,
-                     counted(std::ssize(known.tasks), "task"), target.text(),
-                     known.elsewhere > 0
-                         ? fmt::format(", {} of them of another machine", known.elsewhere)
-                         : "");
+  return fmt::format(
+      "{} of {} on record for {}{}\n", known.here + known.elsewhere,
+      counted(std::ssize(known.tasks), "task"), target.text(),
+      known.elsewhere > 0 ? fmt::format(", {} of them of another machine", known.elsewhere) : "");
 }
 
 // "1.23 ms", with a star where the model took it in place of the best.
@@ -80,7 +79,7 @@ std::vector<std::string> remarks_of(const graph::Graph& graph, const Known& know
   return out;
 }
 
-std::vector<graph::TaskColumn> columns_of(const Known& known) {
+std::vector<graph::TaskColumn> task_columns(const Known& known) {
   graph::TaskColumn recorded{fmt::format("{:>10}", "recorded"), {}};
   for (const auto& chosen : known.recorded)
     recorded.cells.push_back(fmt::format("{:>10}", recorded_text(chosen)));
@@ -123,9 +122,8 @@ Result<int> show_model(const ModelShowFlags& flags) {
   }
   const Known known = LATHE_TRY(known_of(graph, flags));
   std::string text = graph::summary(graph) + records_line(known, flags.target);
-  if (flags.what == "graph")
-    text += "\n" + graph::print(graph, remarks_of(graph, known)) + "\n";
-  fmt::print("{}{}", text, graph::print_tasks(graph, columns_of(known)));
+  if (flags.what == "graph") text += "\n" + graph::print(graph, remarks_of(graph, known)) + "\n";
+  fmt::print("{}{}", text, graph::print_tasks(graph, task_columns(known)));
   return kDone;
 }
 

@@ -164,14 +164,15 @@ def look_at_model(browser, nodes, name):
 def point(browser):
     told = browser.evaluate(TOLD)
     check(len(told) == 1, f"at first one node is told of, not {told}")
-    for n in (5, 0):
+    for n in (5, 1):
         browser.evaluate(f"document.querySelectorAll('a.node')[{n}]"
                          ".dispatchEvent(new MouseEvent('mouseenter'))")
         told = browser.evaluate(TOLD)
         check([each["id"] for each in told] == [f"n{n}"], f"of node {n}, {told} is told")
         check("f32[" in told[0]["text"] and "sum(" in told[0]["text"], f"no expression: {told}")
     near = "[...document.querySelectorAll('.lane.near')].map(lane => lane.dataset.rows)"
-    check(browser.evaluate(near) == ["2 0 "], f"the input leads to {browser.evaluate(near)}")
+    # It adds the input, and the node after the next adds what it makes.
+    check(browser.evaluate(near) == ["2 0 ", "4 2 "], f"lines of node 1: {browser.evaluate(near)}")
     last = "[...document.querySelectorAll('.tasks a')].at(-1)"
     browser.evaluate(last + ".click()")
     told = browser.evaluate(TOLD)

@@ -37,7 +37,7 @@ struct ModelTask {
 // A value that is read elsewhere than in the next row: a line beside the rows, in a column of its
 // own there, as far as it goes.
 struct ModelLane {
-  std::string value;  // "cat: f32[1,256,56,56]"
+  std::string value;                 // "cat: f32[1,256,56,56]"
   std::vector<int> makers, readers;  // rows
   int column = 0;                    // from the rows on
   int begin() const;

@@ -46,21 +46,20 @@ class ModelSection {
     const auto tasks = std::ssize(model_.tasks);
     const auto recorded = std::ranges::count_if(
         model_.tasks, [](const report::ModelTask& task) { return task.recorded.has_value(); });
-    std::string out = fmt::format(
-        "{}, {}. By the times of its tasks a run takes {}",
-        counted(std::ssize(model_.nodes), "node"), counted(tasks, "task"), time_text(model_.seconds));
+    std::string out = fmt::format("{}, {}. By the times of its tasks a run takes {}",
+                                  counted(std::ssize(model_.nodes), "node"), counted(tasks, "task"),
+                                  time_text(model_.seconds));
     if (recorded == tasks) return out + "; all of them are on record.";
     const std::string others =
         "have their default programs, whose times the analytic model guesses: they may be far off.";
     if (recorded == 0) return out + "; none of them is on record, and all " + others;
-    return out + fmt::format(
-                     "; {} of them are on record, with {} of that. The others {}", recorded,
-                     percent_text(model_.recorded_seconds / std::max(model_.seconds, 1e-30)), others);
+    return out +
+           fmt::format("; {} of them are on record, with {} of that. The others {}", recorded,
+                       percent_text(model_.recorded_seconds / std::max(model_.seconds, 1e-30)),
+                       others);
   }
 
-  int x_of(const report::ModelLane& lane) const {
-    return width() - kReach - lane.column * column_;
-  }
+  int x_of(const report::ModelLane& lane) const { return width() - kReach - lane.column * column_; }
 
   // A line down, one from each maker below the middle of its row, and arrows to readers above it.
   std::string lane_html(const report::ModelLane& lane) const {
@@ -69,23 +68,26 @@ class ModelSection {
     const int x = x_of(lane), edge = width();
     const bool made_first = lane.makers.front() <= lane.readers.front();
     const bool made_last = lane.makers.back() > lane.readers.back();
-    std::string path = fmt::format("M{} {}V{}", x, middle(lane.begin()) + (made_first ? kAside : -kAside),
-                                   middle(lane.end()) + (made_last ? kAside : -kAside));
-    for (const int row : lane.makers) path += fmt::format("M{} {}H{}", edge, middle(row) + kAside, x);
+    std::string path =
+        fmt::format("M{} {}V{}", x, middle(lane.begin()) + (made_first ? kAside : -kAside),
+                    middle(lane.end()) + (made_last ? kAside : -kAside));
+    for (const int row : lane.makers)
+      path += fmt::format("M{} {}H{}", edge, middle(row) + kAside, x);
     std::string rows;
     for (const int row : lane.readers) {
       path += fmt::format("M{0} {1}H{2}m-4 -3l4 3l-4 3", x, middle(row) - kAside, edge);
       rows += fmt::format("{} ", row);
     }
     for (const int row : lane.makers) rows += fmt::format("{} ", row);
-    return fmt::format("<path class=\"lane\" data-rows=\"{}\" style=\"--c: var(--c{})\" d=\"{}\">"
-                       "<title>{}</title></path>\n",
-                       rows, lane.column % kColours, path, escaped(lane.value));
+    return fmt::format(
+        "<path class=\"lane\" data-rows=\"{}\" style=\"--c: var(--c{})\" d=\"{}\">"
+        "<title>{}</title></path>\n",
+        rows, lane.column % kColours, path, escaped(lane.value));
   }
 
   std::string lanes() const {
-    std::string out = fmt::format("<svg width=\"{}\" height=\"{}\" aria-hidden=\"true\">\n", width(),
-                                  kRow * std::ssize(model_.next));
+    std::string out = fmt::format("<svg width=\"{}\" height=\"{}\" aria-hidden=\"true\">\n",
+                                  width(), kRow * std::ssize(model_.next));
     for (const report::ModelLane& lane : model_.lanes) out += lane_html(lane);
     return out + "</svg>\n";
   }
@@ -93,9 +95,10 @@ class ModelSection {
   const char* linked(std::size_t row) const { return model_.next[row] ? " linked" : ""; }
 
   std::string border(const std::string& what, const std::string& value, std::size_t row) const {
-    return fmt::format("<li class=\"row{}\" data-row=\"{}\"><span class=\"node border\"><b>{}</b> "
-                       "<span>{}</span></span></li>\n",
-                       linked(row), row, what, escaped(value));
+    return fmt::format(
+        "<li class=\"row{}\" data-row=\"{}\"><span class=\"node border\"><b>{}</b> "
+        "<span>{}</span></span></li>\n",
+        linked(row), row, what, escaped(value));
   }
 
   std::string node_row(std::size_t n) const {
@@ -148,28 +151,31 @@ class ModelSection {
     return table.html(true, true);
   }
 
-  std::string program_text(const report::ModelTask& task) const {
+  static std::string record_text(const report::ModelTask& task) {
     if (!task.recorded)
       return "No record: the default program, whose time the analytic model guesses.";
     const store::Record& record = *task.recorded->record;
-    std::string out;
+    std::string out = fmt::format("The best program, trial {} of run {}, {}.", record.index,
+                                  record.run, escaped(date_text(record.time)));
     if (const auto& exchanged = task.recorded->exchanged) {
-      out = "The model took another program than the best one on record, as it is faster among the "
-            "others";
+      out =
+          "The model took another program than the best one on record, as it is faster among the "
+          "others";
       if (exchanged->gain > 0)
         out += fmt::format(": that saved {} of a run", percent_text(exchanged->gain));
       out += ".";
-    } else {
-      out = fmt::format("The best program, trial {} of run {}, {}.", record.index, record.run,
-                        escaped(date_text(record.time)));
     }
     if (task.elsewhere)
       out += " It was timed on another machine, " + escaped(record.fingerprint) + ".";
     if (!task.recorded->note.empty()) out += " Note: " + escaped(task.recorded->note) + ".";
-    const auto section = sections_.find(task.key);
-    if (section != sections_.end())
-      out += fmt::format(" <a href=\"#{}\">Its runs, knobs and programs</a>", section->second);
     return out;
+  }
+
+  std::string program_text(const report::ModelTask& task) const {
+    const auto section = sections_.find(task.key);
+    if (section == sections_.end()) return record_text(task);
+    return fmt::format("{} <a href=\"#{}\">Its runs, knobs and programs</a>", record_text(task),
+                       section->second);
   }
 
   static std::string values(const char* what, const std::vector<std::string>& values) {
@@ -187,8 +193,9 @@ class ModelSection {
       const std::string rate =
           task.seconds > 0 && task.flops > 0 ? ", " + rate_text(task.flops, task.seconds) : "";
       const std::string others =
-          task.nodes.size() > 1 ? fmt::format(", one task with {}", counted(std::ssize(task.nodes) - 1, "other node"))
-                                : "";
+          task.nodes.size() > 1
+              ? fmt::format(", one task with {}", counted(std::ssize(task.nodes) - 1, "other node"))
+              : "";
       out += fmt::format(
           "<div class=\"detail\" id=\"n{}\">\n<h4>{} <small>{}</small></h4>\n<p><b>{}</b>, {} of a "
           "run{}{}</p>\n<p>{}</p>\n<pre>{}</pre>\n<dl class=\"values\">\n{}{}</dl>\n</div>\n",

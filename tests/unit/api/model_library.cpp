@@ -67,7 +67,7 @@ TEST_F(ModelLibrary, KeepsWeightsInTheTypeThatIsAskedFor) {
 TEST_F(ModelLibrary, TunesTheTasksOfNarrowWeights) {
   const auto model = opened({1e-2, "f16"});
   ASSERT_TRUE(model) << model.error().text();
-  const auto tuned = model->tune({.machine = machine_, .trials = 4});
+  const auto tuned = model->tune({.trials = 4, .machine = machine_});
   ASSERT_TRUE(tuned) << tuned.error().text();
   ASSERT_EQ(tuned->tasks.size(), 1U);
   EXPECT_NE(tuned->tasks[0].key.find("f16["), std::string::npos) << tuned->tasks[0].key;
@@ -85,10 +85,9 @@ TEST_F(ModelLibrary, RefusesWhatCannotBe) {
   const auto done = model->write_library(folder_.at("net.so"), "default", machine_);
   ASSERT_FALSE(done);
   EXPECT_EQ(done.error().kind, "invalid-argument");
-  EXPECT_NE(done.error().text().find("outputs may differ by 0.0001; allow more"),
-            std::string::npos)
+  EXPECT_NE(done.error().text().find("outputs may differ by 0.0001; allow more"), std::string::npos)
       << done.error().text();
-  EXPECT_FALSE(model->tune({.machine = machine_, .trials = 4}));
+  EXPECT_FALSE(model->tune({.trials = 4, .machine = machine_}));
 }
 
 }  // namespace

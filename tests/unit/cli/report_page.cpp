@@ -141,9 +141,9 @@ TEST(ReportPage, ShowsAModel) {
   EXPECT_EQ(count(page, "raced"), count(report_page(report, {kHostile, kHostile}), "raced"));
   EXPECT_EQ(count(page, "measured, elsewhere, exchanged"), 1U);
   EXPECT_EQ(count(page, "≈ 1 ms"), 3U) << "the box, the list, what is told";
-  for (const std::string name : {"table", "tr", "td", "div", "dl", "dd", "dt", "section", "p", "code",
-                                 "pre", "small", "a", "b", "span", "ol", "li", "svg", "path", "title",
-                                 "time", "h4"}) {
+  for (const std::string name :
+       {"table", "tr", "td", "div",  "dl", "dd", "dt",  "section", "p",     "code", "pre",
+        "small", "a",  "b",  "span", "ol", "li", "svg", "path",    "title", "time", "h4"}) {
     const std::string section = model_section(model, {{kHostile, "w0"}});
     EXPECT_EQ(count(section, "<" + name + " ") + count(section, "<" + name + ">"),
               count(section, "</" + name + ">"))

@@ -115,8 +115,7 @@ TEST_F(Models, OfRandomGraphsEveryReadIsShownAndLanesDoNotMeet) {
     const auto inputs = static_cast<int>(graph.inputs.size());
     ASSERT_EQ(model.next.size(), graph.inputs.size() + graph.nodes.size() + graph.outputs.size());
     std::map<int, std::vector<int>> makers;  // rows, by storage
-    for (int i = 0; i < inputs; ++i)
-      makers[graph.storage_of(graph.inputs[place(i)])].push_back(i);
+    for (int i = 0; i < inputs; ++i) makers[graph.storage_of(graph.inputs[place(i)])].push_back(i);
     const auto shown = [&](int storage, int row) {
       const std::vector<int>& made = makers[storage];
       if (made == std::vector{row - 1}) return model.next[place(row - 1)] == true;
