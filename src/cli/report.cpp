@@ -11,7 +11,10 @@
 #include "api/model_check.h"
 #include "api/report/model_report.h"
 #include "api/report/report.h"
+#include "api/targets.h"
 #include "base/file.h"
+#include "base/processors.h"
+#include "base/timing_claim.h"
 #include "cli/application.h"
 #include "cli/command.h"
 #include "cli/flags.h"
@@ -31,6 +34,7 @@ struct Flags {
   std::vector<std::string> shapes;
   std::string weights_type = api::WeightsRequest().type;
   double max_error = 0;  // 0: the usual one
+  bool floors = false;
 };
 
 Result<std::string> database_of(const Flags& flags) {
@@ -71,11 +75,24 @@ Status check_no_flags_of_model(const Flags& flags) {
   const MachineFlags usual;
   for (const auto& [flag, given] :
        {std::pair("--shape", !flags.shapes.empty()), std::pair("--max-error", flags.max_error > 0),
+        std::pair("--floors", flags.floors),
         std::pair("--target", flags.machine.target != usual.target),
         std::pair("--threads", flags.machine.threads != usual.threads)})
     if (given)
       return fail_at(flag, ErrorKind::kInvalidArgument,
                      "this is for a model.onnx; --only TEXT chooses among a database's workloads");
+  return {};
+}
+
+Status add_floors(report::ModelReport& report, const graph::Graph& graph, const Target& target) {
+  LATHE_TRY_STATUS(api::check_timed_here(target));
+  const TimingClaim claim;
+  complain_unless_alone(claim);
+  const auto floors =
+      LATHE_TRY(with_live_line("measuring floors", [&](const api::ModelProgress& progress) {
+        return api::node_floors(graph, target, usual_jobs().number, progress);
+      }));
+  for (report::ModelTask& task : report.tasks) task.floor = floors[graph::place(task.nodes[0])];
   return {};
 }
 
@@ -88,6 +105,7 @@ Result<report::ModelReport> report_of_model(const Flags& flags) {
     return report::describe_model(model.graph(), schedule_request("best", flags.machine), target);
   }));
   report.name = std::filesystem::path(flags.positional).filename();
+  if (flags.floors) LATHE_TRY_STATUS(add_floors(report, model.graph(), target));
   return report;
 }
 
@@ -129,31 +147,34 @@ Result<int> perform(const Flags& flags) {
 }  // namespace
 
 Command report_command() {
-  return {"report",
-          "write what a database holds as a page for people: curves, knobs, models, failures, "
-          "programs; "
-          "or where the time of a model.onnx goes",
-          [](FlagSet& set) -> Work {
-            auto flags = std::make_shared<Flags>();
-            set.positional(
-                "DB", flags->positional,
-                "database of records, as --db; or model.onnx, whose graph is shown with the "
-                "time of each node",
-                false);
-            add_database_flag(set, flags->machine.database);
-            set.text("--only", flags->only, "TEXT",
-                     "only workloads whose expression, shapes or target contain it");
-            set.text("-o,--output", flags->output, "FILE",
-                     "where to write the page; - for standard output");
-            set.group("Of a model");
-            set.repeated("--shape", flags->shapes, "NAME=SIZES",
-                         "a size that the model leaves open, batch=1, or all of an input's");
-            set.number("--max-error", flags->max_error, "X",
-                       "largest error allowed, relative to the largest output (default 1e-4)");
-            add_weights_type_flag(set, flags->weights_type);
-            add_target_flags(set, flags->machine);
-            return [flags] { return perform(*flags); };
-          }};
+  return {
+      "report",
+      "write what a database holds as a page for people: curves, knobs, models, failures, "
+      "programs; "
+      "or where the time of a model.onnx goes",
+      [](FlagSet& set) -> Work {
+        auto flags = std::make_shared<Flags>();
+        set.positional("DB", flags->positional,
+                       "database of records, as --db; or model.onnx, whose graph is shown with the "
+                       "time of each node",
+                       false);
+        add_database_flag(set, flags->machine.database);
+        set.text("--only", flags->only, "TEXT",
+                 "only workloads whose expression, shapes or target contain it");
+        set.text("-o,--output", flags->output, "FILE",
+                 "where to write the page; - for standard output");
+        set.group("Of a model");
+        set.repeated("--shape", flags->shapes, "NAME=SIZES",
+                     "a size that the model leaves open, batch=1, or all of an input's");
+        set.number("--max-error", flags->max_error, "X",
+                   "largest error allowed, relative to the largest output (default 1e-4)");
+        add_weights_type_flag(set, flags->weights_type);
+        set.flag("--floors", flags->floors,
+                 "measure how fast each node could be here: by its arithmetic, and by moving its "
+                 "inputs and outputs once");
+        add_target_flags(set, flags->machine);
+        return [flags] { return perform(*flags); };
+      }};
 }
 
 }  // namespace lathe::cli

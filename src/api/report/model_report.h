@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "api/model_floors.h"
 #include "api/schedules.h"
 #include "base/result.h"
 #include "base/target.h"
@@ -30,6 +31,8 @@ struct ModelTask {
   // Of the program that the model has; without it, `seconds` are guessed of the default program.
   std::optional<api::Chosen> recorded;
   bool elsewhere = false;  // recorded on another machine
+  // How fast a call could be on this machine, where that was measured.
+  std::optional<api::NodeFloor> floor;
   // Of all nodes.
   double total() const { return seconds * static_cast<double>(nodes.size()); }
 };

@@ -107,10 +107,17 @@ class ModelSection {
     const std::size_t row = model_.inputs.size() + n;
     return fmt::format(
         "<li class=\"row{}\" data-row=\"{}\"><a class=\"node{}\" href=\"#n{}\" data-task=\"{}\" "
-        "style=\"--share: {:.4f}\"><b>{}</b> <span>{}</span> <time>{}</time></a></li>\n",
-        linked(row), row, task.recorded ? "" : " guessed", n, node.task,
-        most_ > 0 ? task.seconds / most_ : 0, escaped(node.op), escaped(node.made),
-        seconds_text(task));
+        "style=\"--share: {:.4f}\"><b>{}</b> <span>{}</span> <time>{}</time>{}</a></li>\n",
+        linked(row), row, task.recorded ? "" : " guessed", n, node.task, of_most(task.seconds),
+        escaped(node.op), escaped(node.made), seconds_text(task), floor_mark(task));
+  }
+
+  double of_most(double seconds) const { return most_ > 0 ? std::min(1.0, seconds / most_) : 0; }
+
+  // A stroke where the bar could end.
+  std::string floor_mark(const report::ModelTask& task) const {
+    if (!task.floor) return "";
+    return fmt::format("<i style=\"left: {:.2f}%\"></i>", 100 * of_most(task.floor->seconds()));
   }
 
   std::string rows() const {
@@ -138,7 +145,11 @@ class ModelSection {
   double share(double seconds) const { return model_.seconds > 0 ? seconds / model_.seconds : 0; }
 
   std::string tasks() const {
-    Table table({{"Task"}, {"Nodes", true}, {"Of a run", true}, {"A call", true}, {"Time is"}});
+    const bool floors = !model_.tasks.empty() && model_.tasks[0].floor;
+    std::vector<Column> columns = {{"Task"}, {"Nodes", true}, {"Of a run", true}, {"A call", true}};
+    if (floors) columns.push_back({"Floor", true});
+    columns.push_back({"Time is"});
+    Table table(std::move(columns));
     for (std::size_t t = 0; t < model_.tasks.size(); ++t) {
       const report::ModelTask& task = model_.tasks[t];
       table.words(fmt::format("<a href=\"#n{}\" data-task=\"{}\">{}</a>", task.nodes[0], t,
@@ -146,6 +157,7 @@ class ModelSection {
       table.number(static_cast<double>(task.nodes.size()), std::to_string(task.nodes.size()));
       table.number(task.total(), percent_text(share(task.total())));
       table.number(task.seconds, seconds_text(task));
+      if (floors) table.number(task.floor->seconds(), time_text(task.floor->seconds()));
       table.text(standing(task));
     }
     return table.html(true, true);
@@ -196,11 +208,16 @@ class ModelSection {
           task.nodes.size() > 1
               ? fmt::format(", one task with {}", counted(std::ssize(task.nodes) - 1, "other node"))
               : "";
+      const std::string floor =
+          task.floor
+              ? fmt::format(", floor {} by {}", time_text(task.floor->seconds()),
+                            task.floor->arithmetic > task.floor->memory ? "arithmetic" : "memory")
+              : "";
       out += fmt::format(
           "<div class=\"detail\" id=\"n{}\">\n<h4>{} <small>{}</small></h4>\n<p><b>{}</b>, {} of a "
-          "run{}{}</p>\n<p>{}</p>\n<pre>{}</pre>\n<dl class=\"values\">\n{}{}</dl>\n</div>\n",
+          "run{}{}{}</p>\n<p>{}</p>\n<pre>{}</pre>\n<dl class=\"values\">\n{}{}</dl>\n</div>\n",
           n, escaped(node.op), escaped(node.name), seconds_text(task),
-          percent_text(share(task.seconds)), rate, others, program_text(task),
+          percent_text(share(task.seconds)), rate, floor, others, program_text(task),
           escaped(node.expression), values("reads", node.inputs), values("makes", node.outputs));
     }
     return out;

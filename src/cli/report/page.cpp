@@ -71,7 +71,9 @@ std::string report_page(const report::Report& report, const PageInfo& info,
     const std::string section = workload_section(report.workloads[shown], shown, info);
     if (shown > 0 && sections.size() + section.size() > most_sections) break;
     sections += section;
-    section_of.emplace(report.workloads[shown].key, fmt::format("w{}", shown));
+    const report::WorkloadReport& w = report.workloads[shown];
+    if (!section_of.contains(w.key) || (model != nullptr && w.target == model->target))
+      section_of[w.key] = fmt::format("w{}", shown);
   }
   return filled(text_between(lathe_report_page_begin, lathe_report_page_end),
                 {{"css", std::string(text_between(lathe_report_css_begin, lathe_report_css_end))},

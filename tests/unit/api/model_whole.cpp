@@ -2,9 +2,9 @@
 #include <gtest/gtest.h>
 
 #include "api/last_word.h"
-#include "api/model_times.h"
 #include "api/model_chain.h"
 #include "api/model_check.h"
+#include "api/model_times.h"
 #include "api/targets.h"
 #include "api/workload.h"
 #include "compiler/te/parse.h"

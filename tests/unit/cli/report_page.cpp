@@ -151,6 +151,19 @@ TEST(ReportPage, ShowsAModel) {
   }
 }
 
+TEST(ReportPage, MarksFloorsOfAModel) {
+  report::ModelReport model = hostile_model();
+  EXPECT_EQ(count(model_section(model, {}), "loor"), 0U);
+  model.tasks[0].floor = {.arithmetic = 1.5e-3, .memory = 1e-3};
+  model.tasks[1].floor = {.arithmetic = 1e-3, .memory = 4e-3};  // beyond all bars
+  const std::string section = model_section(model, {});
+  EXPECT_EQ(count(section, "<i style=\"left: 50.00%\"></i>"), 2U);
+  EXPECT_EQ(count(section, "<i style=\"left: 100.00%\"></i>"), 1U);
+  EXPECT_EQ(count(section, ", floor 1.5 ms by arithmetic"), 2U);
+  EXPECT_EQ(count(section, ", floor 4 ms by memory"), 1U);
+  EXPECT_EQ(count(section, ">Floor<"), 1U);
+}
+
 TEST(ReportPage, AModelNeedsNoRecords) {
   report::ModelReport model = hostile_model();
   model.tasks[0].recorded.reset();

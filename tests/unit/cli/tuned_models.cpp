@@ -66,10 +66,11 @@ TEST_F(Command, TunesAModel) {
       << shown.out;
 
   const std::string page = folder_.at("model.html");
-  const Outcome reported = lathe(with(with({"report"}, model), {"-o", page}));
+  const Outcome reported = lathe(with(with({"report"}, model), {"--floors", "-o", page}));
   ASSERT_EQ(reported.code, 0) << reported.error;
   EXPECT_EQ(reported.out, page + ": 3 nodes of the model, 2 workloads\n");
   EXPECT_NE(content(page).find("all of them are on record"), std::string::npos);
+  EXPECT_NE(content(page).find(", floor "), std::string::npos);
 
   const Outcome compiled = lathe(with(with({"compile"}, model), {"-o", folder_.at("model.so")}));
   ASSERT_EQ(compiled.code, 0) << compiled.error;

@@ -261,6 +261,7 @@ TEST_F(Usage, Reports) {
         std::pair("--target", "cpu:haswell"), std::pair("--threads", "1"),
         std::pair("--weights-type", "f16")})
     refused({"report", "a.db", flag, value}, kWrongUsage, "this is for a model.onnx");
+  refused({"report", "a.db", "--floors"}, kWrongUsage, "this is for a model.onnx");
   refused({"report", "none.onnx"}, kFailed, "none.onnx");
   refused({"report", "a.db", "--db", "b.db"}, kWrongUsage,
           "--db: two databases are given, a.db and b.db; choose one");
