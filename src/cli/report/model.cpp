@@ -31,7 +31,7 @@ class ModelSection {
         static_cast<std::size_t>(lathe_report_model_end - lathe_report_model_begin));
     return filled(page, {{"name", escaped(model_.name)},
                          {"where", escaped(model_.target)},
-                         {"summary", summary()},
+                         {"summary", summary() + floors_text()},
                          {"width", std::to_string(width())},
                          {"lanes", lanes()},
                          {"rows", rows()},
@@ -57,6 +57,14 @@ class ModelSection {
            fmt::format("; {} of them are on record, with {} of that. The others {}", recorded,
                        percent_text(model_.recorded_seconds / std::max(model_.seconds, 1e-30)),
                        others);
+  }
+
+  bool has_floors() const { return !model_.tasks.empty() && model_.tasks[0].floor; }
+  std::string floors_text() const {
+    if (!has_floors()) return "";
+    return " Strokes mark how fast each could be here by its arithmetic, or by moving its inputs "
+           "and "
+           "outputs once; algorithms that multiply less may be faster.";
   }
 
   int x_of(const report::ModelLane& lane) const { return width() - kReach - lane.column * column_; }
@@ -145,9 +153,8 @@ class ModelSection {
   double share(double seconds) const { return model_.seconds > 0 ? seconds / model_.seconds : 0; }
 
   std::string tasks() const {
-    const bool floors = !model_.tasks.empty() && model_.tasks[0].floor;
     std::vector<Column> columns = {{"Task"}, {"Nodes", true}, {"Of a run", true}, {"A call", true}};
-    if (floors) columns.push_back({"Floor", true});
+    if (has_floors()) columns.push_back({"Floor", true});
     columns.push_back({"Time is"});
     Table table(std::move(columns));
     for (std::size_t t = 0; t < model_.tasks.size(); ++t) {
@@ -157,7 +164,7 @@ class ModelSection {
       table.number(static_cast<double>(task.nodes.size()), std::to_string(task.nodes.size()));
       table.number(task.total(), percent_text(share(task.total())));
       table.number(task.seconds, seconds_text(task));
-      if (floors) table.number(task.floor->seconds(), time_text(task.floor->seconds()));
+      if (has_floors()) table.number(task.floor->seconds(), time_text(task.floor->seconds()));
       table.text(standing(task));
     }
     return table.html(true, true);

@@ -151,6 +151,17 @@ TEST(ReportPage, ShowsAModel) {
   }
 }
 
+TEST(ReportPage, AModelLeadsToWorkloadsOfItsTarget) {
+  report::ModelReport model = hostile_model();
+  model.target = "cpu:here";
+  report::Report report = hostile_report();
+  report.workloads[0].target = "cpu:elsewhere";
+  report.workloads[1].target = report.workloads[2].target = "cpu:here";
+  report.workloads[1].cache_mode = CacheMode::kCold;
+  const std::string page = report_page(report, {"records.db", "today"}, kMostSections, &model);
+  EXPECT_EQ(count(page, "<a href=\"#w2\">Its runs"), 3U);
+}
+
 TEST(ReportPage, MarksFloorsOfAModel) {
   report::ModelReport model = hostile_model();
   EXPECT_EQ(count(model_section(model, {}), "loor"), 0U);
@@ -162,6 +173,7 @@ TEST(ReportPage, MarksFloorsOfAModel) {
   EXPECT_EQ(count(section, ", floor 1.5 ms by arithmetic"), 2U);
   EXPECT_EQ(count(section, ", floor 4 ms by memory"), 1U);
   EXPECT_EQ(count(section, ">Floor<"), 1U);
+  EXPECT_EQ(count(section, "Strokes mark"), 1U);
 }
 
 TEST(ReportPage, AModelNeedsNoRecords) {
