@@ -30,11 +30,23 @@ struct ModelTuneResult {
   double whole_before = 0, whole_after = 0;
 };
 
+// How exact a model has to be, and what may be kept narrow for that (docs/models.md, "Narrow
+// weights"). Both belong to the tasks: write_library() finds what tune() found with the same ones.
+struct ModelExactness {
+  // Largest error of an output, relative to its largest element; 0: 1e-4.
+  double max_error = 0;
+  // The type in which weights of products are kept; they are read as f32. "any": f16, or bf16 where
+  // f16 has no such numbers, where that gains time and max_error allows it. "f16", "bf16": all of
+  // them, refused where max_error does not allow it. "f32": none.
+  std::string weights_type = "any";
+};
+
 class Model {
  public:
   // Shapes give what the file leaves open: a size by its name, or all sizes of an input.
   static Expected<Model> open(const std::string& path,
-                              const std::map<std::string, std::vector<std::int64_t>>& shapes = {});
+                              const std::map<std::string, std::vector<std::int64_t>>& shapes = {},
+                              const ModelExactness& exactness = {});
   double flops() const;  // of a run
   std::vector<TensorInfo> inputs() const;
   std::vector<TensorInfo> outputs() const;
@@ -48,7 +60,7 @@ class Model {
   // Writes a library with all weights inside, a C header and an example, as `lathe compile` does.
   // `schedule` is "best", with the default where nothing is on record, or as in
   // Workload::compile(). With a check, each program is checked, and the whole once, where the
-  // machine is this one.
+  // machine is this one: more than the largest error that is allowed fails.
   Expected<void> write_library(const std::string& path, const std::string& schedule = "best",
                                const Machine& machine = {}, Check check = Check::kOnce) const;
 

@@ -11,7 +11,7 @@ from . import _native
 from ._errors import Failed, invalid
 from ._kernel import Kernel
 from ._progress import Bar, Progress, listener_of
-from ._workload import is_array, shape_of
+from ._workload import is_array, max_error_of, shape_of
 
 
 def names_model(what: object) -> bool:
@@ -19,8 +19,17 @@ def names_model(what: object) -> bool:
     return isinstance(what, str) and what.endswith(".onnx") and not set("[=;\n") & set(what)
 
 
+def check_no_weights_type(weights_type: str | None) -> None:
+    if weights_type is not None:
+        raise invalid("weights_type is for a model.onnx; dtypes give types of a workload's inputs")
+
+
 def open_model(
-    path: str, sizes: Mapping[str, Any], others: Mapping[str, Any]
+    path: str,
+    sizes: Mapping[str, Any],
+    others: Mapping[str, Any],
+    max_error: float | None,
+    weights_type: str | None,
 ) -> _native.Model:
     """``sizes`` fix what the model leaves open; ``others`` are arguments that it does not take."""
     given = [name for name, value in others.items() if value]
@@ -30,7 +39,10 @@ def open_model(
         name: list(value.shape) if is_array(value) else list(shape_of(name, value))
         for name, value in sizes.items()
     }
-    return _native.Model.open(path, shapes)
+    error = max_error_of(max_error, "1e-4")
+    if weights_type is not None and not isinstance(weights_type, str):
+        raise invalid(f"weights_type is {weights_type!r}; give the name of a type, as \"f16\"")
+    return _native.Model.open(path, shapes, error, weights_type or "any")
 
 
 def tune_model(

@@ -129,7 +129,9 @@ def tune_together(
 
 class Model:
     @staticmethod
-    def open(path: str, shapes: dict[str, list[int]], /) -> Model: ...
+    def open(
+        path: str, shapes: dict[str, list[int]], max_error: float, weights_type: str, /
+    ) -> Model: ...
     @property
     def flops(self) -> float: ...
     @property

@@ -12,7 +12,7 @@ from typing import Any
 from . import _native
 from ._errors import Failed, file_name, invalid
 from ._kernel import Kernel
-from ._model import compile_model, names_model, open_model, tune_model
+from ._model import check_no_weights_type, compile_model, names_model, open_model, tune_model
 from ._progress import Bar, Progress, listener_of
 from ._workload import is_array, together, workload_of
 
@@ -144,6 +144,7 @@ def tune(
     database: str | None = None,
     cold_cache: bool = False,
     max_error: float | None = None,
+    weights_type: str | None = None,
     algorithm: str | None = None,
     numerics: str | None = None,
     ranges: Mapping[str, tuple[float, float]] | None = None,
@@ -162,6 +163,11 @@ def tune(
 
     ``what`` may be the file of a model, too: ``tune("model.onnx", batch=1, seconds=90)``. Sizes
     that the model leaves open are given by their names, or all those of an input as its shape.
+
+    ``max_error`` is the largest error that is allowed, relative to the largest output: 2e-5 by
+    default, of a model 1e-4. A model that may have 5e-4 and more can keep weights in f16 or bf16
+    where that gains time; ``weights_type="f16"`` or "bf16" keeps all weights of its products so,
+    "f32" none. ``compile`` finds what ``tune`` found with the same ones.
 
     ``constants`` names inputs that are known beforehand, as weights; those that are given as arrays
     are packed at once, and calls may leave them out.
@@ -189,13 +195,14 @@ def tune(
     named = together(tensors, named)
     if names_model(what):
         others = {
-            "constants": tuple(constants), "dtypes": dtypes, "max_error": max_error,
-            "algorithm": algorithm, "numerics": numerics, "ranges": ranges,
+            "constants": tuple(constants), "dtypes": dtypes, "algorithm": algorithm,
+            "numerics": numerics, "ranges": ranges,
         }  # fmt: skip
-        model = open_model(what, named, others)
+        model = open_model(what, named, others, max_error, weights_type)
         given = {"trials": trials, "seconds": seconds, **(options or {})}
         first = threads_text(threads, machine.threads)
         return tune_model(model, _options(machine, given), progress, callback, first)
+    check_no_weights_type(weights_type)
     workload = workload_of(
         what, named, dtypes, constants,
         max_error=max_error, algorithm=algorithm, numerics=numerics, ranges=ranges,
@@ -222,6 +229,7 @@ def compile(
     dtypes: Mapping[str, Any] | None = None,
     database: str | None = None,
     max_error: float | None = None,
+    weights_type: str | None = None,
     algorithm: str | None = None,
     numerics: str | None = None,
     ranges: Mapping[str, tuple[float, float]] | None = None,
@@ -242,12 +250,13 @@ def compile(
     named = together(tensors, named)
     if names_model(what):
         others = {
-            "constants": tuple(constants), "dtypes": dtypes, "max_error": max_error,
-            "algorithm": algorithm, "numerics": numerics, "ranges": ranges,
-            "a list of steps": isinstance(schedule, list),
+            "constants": tuple(constants), "dtypes": dtypes, "algorithm": algorithm,
+            "numerics": numerics, "ranges": ranges, "a list of steps": isinstance(schedule, list),
         }  # fmt: skip
         which = schedule if isinstance(schedule, str) else "best"
-        return compile_model(open_model(what, named, others), which, machine, check)
+        model = open_model(what, named, others, max_error, weights_type)
+        return compile_model(model, which, machine, check)
+    check_no_weights_type(weights_type)
     workload = workload_of(
         what, named, dtypes, constants,
         max_error=max_error, algorithm=algorithm, numerics=numerics, ranges=ranges,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import operator
 from collections.abc import Iterable, Mapping
 from typing import Any
@@ -81,6 +82,19 @@ def _pairs(ranges: Any) -> dict[str, tuple[float, float]]:
     return pairs
 
 
+def max_error_of(given: float | None, usual: str) -> float:
+    """What is allowed, as a number; 0 for None, the usual."""
+    if given is None:
+        return 0.0
+    try:
+        number = math.nan if isinstance(given, (str, bool)) else float(given)
+    except (TypeError, ValueError):
+        number = math.nan
+    if not 0 < number < math.inf:
+        raise invalid(f"max_error is {given!r}; give a number above 0, or None for {usual}")
+    return number
+
+
 def workload_of(
     what: str,
     tensors: Mapping[str, Any],
@@ -96,9 +110,7 @@ def workload_of(
         raise invalid(f"what to compute is given as {type(what).__name__}; give a text")
     inputs = _native.Inputs()
     inputs.constants = [constants] if isinstance(constants, str) else list(constants)
-    if max_error is not None and not max_error > 0:
-        raise invalid(f"max_error is {max_error}; give more than 0, or None for 2e-5")
-    inputs.max_error = max_error or 0.0
+    inputs.max_error = max_error_of(max_error, "2e-5")
     inputs.algorithm = algorithm or ""
     if numerics is not None and (not isinstance(numerics, str) or not numerics):
         raise invalid(f"numerics is {numerics!r}; name componentwise, local or normwise")

@@ -62,11 +62,13 @@ void bind_models(nb::module_& module) {
   module.def("tune_together", tune_several, nb::arg("workloads"), nb::arg("options"),
              nb::arg("listener").none());
   nb::class_<Model>(module, "Model")
-      .def_static("open",
-                  [](const std::string& path,
-                     const std::map<std::string, std::vector<std::int64_t>>& shapes) {
-                    return released([&] { return Model::open(path, shapes); });
-                  })
+      .def_static(
+          "open",
+          [](const std::string& path,
+             const std::map<std::string, std::vector<std::int64_t>>& shapes, double max_error,
+             const std::string& weights_type) {
+            return released([&] { return Model::open(path, shapes, {max_error, weights_type}); });
+          })
       .def_prop_ro("flops", &Model::flops)
       .def_prop_ro("inputs", [](const Model& m) { return tensors_of(m.inputs()); })
       .def_prop_ro("outputs", [](const Model& m) { return tensors_of(m.outputs()); })

@@ -117,7 +117,7 @@ Result<Target> plain_host() {
 
 Result<ArtifactFiles> write_artifact(const te::Workload& workload, const Chosen& chosen,
                                      const ArtifactRequest& request) {
-  const auto& [trace, target, record, note, repacks] = chosen;
+  const auto& [trace, target, record, note, repacks, exchanged] = chosen;
   const ArtifactFiles files = LATHE_TRY(files_of(request));
   const flat::Program flat = LATHE_TRY(flat_program(workload, trace, target));
   const Checked checked = LATHE_TRY(check_program(workload, trace, target, request.checking));

@@ -41,7 +41,8 @@ std::string algorithm_of(const store::Record& record) {
   return record.config.is_object() ? record.config.value("algorithm", "") : "";
 }
 
-// What the model chose of each task: {KEY: {"over": the id of the best record then, "trace": ...}}.
+// What the model chose of each task: {KEY: {"over": the id of the best record then, "trace": ...,
+// "gain": ..., "seconds": ...}}, the last two as Exchanged has them.
 Result<Json> stored_choice(store::Store& store, const std::string& name) {
   const auto text = LATHE_TRY(store.get(name));
   const auto choice = text ? parse_json(*text) : Result<Json>(Json::object());
@@ -175,7 +176,14 @@ class LastWordMaker {
     else known->gain = 1 - (1 - known->gain) * ratio;
     const auto& all = contenders_[task];
     if (contender == 0) choice_.erase(key);
-    else choice_[key] = {{"over", all[0].record.id}, {"trace", all[contender].record.trace}};
+    else {
+      const store::Record& record = all[contender].record;
+      const double before = choice_.contains(key) ? choice_[key].value("gain", 0.0) : 0;
+      choice_[key] = {{"over", all[0].record.id},
+                      {"trace", record.trace},
+                      {"gain", 1 - (1 - before) * ratio},
+                      {"seconds", record.raced ? record.race_seconds : record.seconds}};
+    }
   }
 
   const std::chrono::steady_clock::time_point began_ = std::chrono::steady_clock::now();
@@ -211,7 +219,10 @@ Result<ScheduleSource> source_of_model(const graph::Graph& graph, const Schedule
     auto chosen = LATHE_TRY(source(workload, asked));
     const std::string key = te::workload_key(workload);
     if (chosen.record && has_choice(choice, key, chosen.record->id))
-      if (auto trace = schedule::trace_from_json(choice[key]["trace"])) chosen.trace = *trace;
+      if (auto trace = schedule::trace_from_json(choice[key]["trace"])) {
+        chosen.trace = *trace;
+        chosen.exchanged = {choice[key].value("gain", 0.0), choice[key].value("seconds", 0.0)};
+      }
     return chosen;
   };
 }

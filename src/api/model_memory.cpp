@@ -2,31 +2,27 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <map>
 #include <numeric>
 #include <set>
-#include <span>
 
+#include "api/model_times.h"
 #include "api/targets.h"
 #include "api/views.h"
 #include "api/workload.h"
-#include "compiler/driver/driver.h"
 #include "compiler/ir/flat/touched.h"
 #include "compiler/sequence/apart.h"
 #include "compiler/sequence/arena.h"
 #include "compiler/sequence/constants.h"
 #include "graph/ir/print.h"
 #include "tuner/measure/device.h"
-#include "tuner/model/analytic.h"
 
 namespace lathe::api {
 namespace {
 
 using graph::place;
 
-constexpr std::size_t kRecords = 6;     // of a task that are looked at
-constexpr double kCyclesASecond = 3e9;  // of programs that nobody timed; only ratios count
+constexpr std::size_t kRecords = 6;  // of a task that are looked at
 // What is chosen takes this share of the time of other defaults at most: so much the rules want of
 // an algorithm (tuner/space/rules/cook_toom/start.cpp), and the analytic model compares these
 // badly.
@@ -38,15 +34,6 @@ struct Option {
   std::int64_t constants = 0, global = 0, shared = 0, thread = 0;
   double seconds = 0;
 };
-
-double cycles_of(const te::Workload& workload, const schedule::Trace& trace, const Target& target) {
-  const auto nest = driver::scheduled(te::canonical(workload), trace);
-  if (!nest) return std::numeric_limits<double>::infinity();
-  std::vector<std::int64_t> values;
-  nest->sizes.evaluate(std::span<const std::int64_t>(), values);
-  const model::Core core = model::core_of(target, measure::machine_for(target));
-  return model::AnalyticModel(*nest, core).cycles(values);
-}
 
 std::int64_t weights_read(const flat::Program& program, const te::Workload& workload) {
   std::int64_t bytes = 0;
@@ -70,7 +57,7 @@ class OptionMaker {
     options_.clear(), programs_.clear();
     const Chosen first = LATHE_TRY(source_(workload, target_));
     LATHE_TRY_STATUS(add(workload, first));
-    const double cycles = cycles_of(workload, first.trace, target_);
+    const double cycles = analytic_cycles(workload, first.trace, target_);
     options_[0].seconds = first.record ? first.record->standing : cycles / kCyclesASecond;
     a_cycle_ = options_[0].seconds / cycles;
     LATHE_TRY_STATUS(add_records(workload));
@@ -94,7 +81,8 @@ class OptionMaker {
   void try_to_add(const te::Workload& workload, const Chosen& chosen) {
     const std::size_t before = options_.size();
     if (!add(workload, chosen) || options_.size() == before) return;
-    const double cycles = cycles_of(scheduled_workload(workload, chosen), chosen.trace, target_);
+    const double cycles =
+        analytic_cycles(scheduled_workload(workload, chosen), chosen.trace, target_);
     options_.back().seconds = chosen.record
                                   ? chosen.record->standing
                                   : std::max(a_cycle_ * cycles, options_[0].seconds / kOfOthers);

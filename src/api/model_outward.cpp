@@ -1,10 +1,15 @@
 // include/lathe/model.h, implemented with the rooms.
+#include <map>
+#include <memory>
+#include <mutex>
+
 #include <fmt/ranges.h>
 
 #include "api/last_word.h"
 #include "api/model.h"
 #include "api/model_check.h"
 #include "api/model_tuning.h"
+#include "api/model_weights.h"
 #include "api/outward.h"
 #include "api/targets.h"
 #include "base/clock.h"
@@ -13,7 +18,24 @@
 namespace lathe {
 
 struct Model::Impl {
-  graph::Graph graph;
+  Impl(graph::Graph wide_graph, api::WeightsRequest request)
+      : wide(std::move(wide_graph)), weights(std::move(request)) {}
+
+  // The graph with what its programs read on the target. What was chosen stays: it takes a run of
+  // the model in f64.
+  Result<std::shared_ptr<const graph::Graph>> narrowed(const Target& target) const {
+    const std::scoped_lock guard(lock);
+    auto& known = chosen[target.text()];
+    if (known == nullptr)
+      known = std::make_shared<const graph::Graph>(
+          LATHE_TRY(api::choose_weights(wide, weights, target, [](const std::string&) {})).graph);
+    return known;
+  }
+
+  const graph::Graph wide;  // as the file has its weights
+  const api::WeightsRequest weights;
+  mutable std::mutex lock;
+  mutable std::map<std::string, std::shared_ptr<const graph::Graph>> chosen;  // by target
 };
 
 namespace {
@@ -53,15 +75,17 @@ Result<ModelTuneResult> run_tune(const TuneOptions& options,
   return out;
 }
 
-Result<ModelTuneResult> run_model_tune(const graph::Graph& graph, const TuneOptions& options,
+Result<ModelTuneResult> run_model_tune(const Model::Impl& model, const TuneOptions& options,
                                        const std::function<void(const TuneProgress&)>& listener,
                                        const std::function<bool()>& stop) {
   if (options.machine.cold_cache)
     return fail(ErrorKind::kInvalidArgument,
                 "nodes of a model find in the caches what others left; leave out cold_cache");
-  return run_tune(options, listener, [&](const auto& request, const auto& hear) {
-    return api::tune_model(graph, request, hear, stop);
-  });
+  return run_tune(options, listener,
+                  [&](const auto& request, const auto& hear) -> Result<api::TunedModel> {
+                    const auto graph = LATHE_TRY(model.narrowed(request.target));
+                    return api::tune_model(*graph, request, hear, stop);
+                  });
 }
 
 Result<ModelTuneResult> run_tune_together(const std::vector<WorkloadCalls>& workloads,
@@ -81,15 +105,17 @@ Result<ModelTuneResult> run_tune_together(const std::vector<WorkloadCalls>& work
   });
 }
 
-Status write_model_files(const graph::Graph& graph, const std::string& path,
+Status write_model_files(const Model::Impl& model, const std::string& path,
                          const std::string& schedule, const Machine& machine, Check check) {
   const Target target = LATHE_TRY(api::make_target(machine.target, machine.threads));
+  const auto narrowed = LATHE_TRY(model.narrowed(target));
+  const graph::Graph& graph = *narrowed;
   const auto source = LATHE_TRY(
       api::source_of_model(graph, {schedule, database_of(machine), cache_of(machine)}, target));
   const auto made = LATHE_TRY(
       api::model_program(graph, source, target, checking_of(check), [](const std::string&) {}));
   if (check == Check::kOnce && api::check_runs_here(made.target))
-    LATHE_TRY(api::check_model(graph, made));
+    LATHE_TRY(api::check_model(model.wide, made, model.weights.max_error));
   LATHE_TRY(api::write_model(graph, made, {path, "", checking_of(check)}));
   return {};
 }
@@ -97,39 +123,43 @@ Status write_model_files(const graph::Graph& graph, const std::string& path,
 }  // namespace
 
 Expected<Model> Model::open(const std::string& path,
-                            const std::map<std::string, std::vector<std::int64_t>>& shapes) {
+                            const std::map<std::string, std::vector<std::int64_t>>& shapes,
+                            const ModelExactness& exactness) {
   return guarded([&]() -> Expected<Model> {
+    api::WeightsRequest weights{.type = exactness.weights_type};
+    if (exactness.max_error != 0) weights.max_error = exactness.max_error;
+    if (const auto fine = api::check_request(weights); !fine) return failure(fine.error());
     std::vector<std::string> words;
     for (const auto& [name, sizes] : shapes)
       words.push_back(fmt::format("{}={}", name, fmt::join(sizes, ",")));
     auto graph = api::read_model(path, words);
     if (!graph) return failure(graph.error());
-    return Model(std::make_shared<const Impl>(Impl{std::move(*graph)}));
+    return Model(std::make_shared<const Impl>(std::move(*graph), std::move(weights)));
   });
 }
 
 double Model::flops() const {
   double sum = 0;
-  for (const graph::Node& node : impl_->graph.nodes) sum += te::flops(node.expression);
+  for (const graph::Node& node : impl_->wide.nodes) sum += te::flops(node.expression);
   return sum;
 }
 std::vector<TensorInfo> Model::inputs() const {
-  return value_infos(impl_->graph, impl_->graph.inputs);
+  return value_infos(impl_->wide, impl_->wide.inputs);
 }
 std::vector<TensorInfo> Model::outputs() const {
-  return value_infos(impl_->graph, impl_->graph.outputs);
+  return value_infos(impl_->wide, impl_->wide.outputs);
 }
 
 Expected<ModelTuneResult> Model::tune(const TuneOptions& options,
                                       const std::function<void(const TuneProgress&)>& listener,
                                       const std::function<bool()>& stop) const {
-  return guarded([&] { return outward(run_model_tune(impl_->graph, options, listener, stop)); });
+  return guarded([&] { return outward(run_model_tune(*impl_, options, listener, stop)); });
 }
 
 Expected<void> Model::write_library(const std::string& path, const std::string& schedule,
                                     const Machine& machine, Check check) const {
   return guarded(
-      [&] { return outward(write_model_files(impl_->graph, path, schedule, machine, check)); });
+      [&] { return outward(write_model_files(*impl_, path, schedule, machine, check)); });
 }
 
 Expected<ModelTuneResult> tune_together(const std::vector<WorkloadCalls>& workloads,

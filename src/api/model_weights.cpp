@@ -1,12 +1,16 @@
 #include "api/model_weights.h"
 
 #include <algorithm>
+#include <cmath>
 #include <memory>
 #include <set>
 #include <span>
 
+#include <fmt/ranges.h>
+
 #include "api/model_chain.h"
 #include "api/targets.h"
+#include "base/known_names.h"
 #include "graph/ir/print.h"
 #include "graph/passes/narrow.h"
 #include "tuner/measure/device.h"
@@ -157,6 +161,18 @@ Status check_bound(const WeightsRequest& request) {
 }  // namespace
 
 std::vector<std::string> known_weights_types() { return {"any", "f32", "f16", "bf16"}; }
+
+Status check_request(const WeightsRequest& request) {
+  const std::vector<std::string> known = known_weights_types();
+  if (std::ranges::find(known, request.type) == known.end())
+    return fail_at(kWeightsFlag, ErrorKind::kInvalidArgument,
+                   "there is no type of weights \"{}\"; there are {}{}", request.type,
+                   fmt::join(known, ", "), did_you_mean(known, request.type));
+  if (std::isfinite(request.max_error) && request.max_error > 0) return {};
+  return fail_at("--max-error", ErrorKind::kInvalidArgument,
+                 "{} is no largest error of a model's outputs; give a number above 0, as 1e-2",
+                 request.max_error);
+}
 
 Result<ModelWeights> choose_weights(const graph::Graph& graph, const WeightsRequest& request,
                                     const Target& target, const ModelProgress& progress) {

@@ -19,6 +19,8 @@ struct WeightsRequest {
   double max_error = kModelError;  // of the model's outputs, as of check_model()
 };
 std::vector<std::string> known_weights_types();
+// Refuses a type that is not known, and a bound that is no number above 0.
+Status check_request(const WeightsRequest& request);
 
 struct ModelWeights {
   graph::Graph graph;                             // with narrow weights

@@ -16,6 +16,12 @@
 
 namespace lathe::api {
 
+// A model has the last word on the programs of its tasks (last_word.h).
+struct Exchanged {
+  double gain = 0;     // the share of the model's time that it saved
+  double seconds = 0;  // a call of the program alone, on record
+};
+
 // The trace to use for a workload, and how it was found.
 struct Chosen {
   schedule::Trace trace;
@@ -28,6 +34,8 @@ struct Chosen {
   // The program takes constants for what changes from call to call: it reads them as they are, or
   // packs them in every run. Of models that have to fit into memory.
   bool repacks = false;
+  // A model took this trace in place of the record's. Zeros: by a Lathe that did not keep them.
+  std::optional<Exchanged> exchanged;
 };
 // What the trace is applied to: the workload, without constants where it repacks.
 te::Workload scheduled_workload(const te::Workload& workload, const Chosen& chosen);

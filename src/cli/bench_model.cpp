@@ -7,6 +7,7 @@
 #include "base/statistics.h"
 #include "cli/application.h"
 #include "cli/command.h"
+#include "cli/floor_text.h"
 #include "cli/live_work.h"
 #include "cli/open_model.h"
 #include "cli/results.h"
@@ -41,22 +42,18 @@ std::string shown_node(const graph::Graph& graph, const graph::Node& node) {
   return fmt::format("{} -> {}, {}", node.op, graph::typed(made.dtype, made.shape), node.name);
 }
 
-std::string floor_text(const api::NodeFloor& floor) {
-  return fmt::format("{:>10}  {:<10}  ", time_text(floor.seconds()),
-                     floor.arithmetic > floor.memory ? "arithmetic" : "memory");
-}
-
 std::string table(const graph::Graph& graph, const Times& times) {
   double sum = 0;
   for (const double node : times.nodes) sum += node;
   const bool floors = !times.floors.empty();
   std::string out = fmt::format("{:>10}  {:>6}  {:>12}  {}node\n", "time", "share", "rate",
-                                floors ? fmt::format("{:>10}  {:<10}  ", "floor", "of") : "");
+                                floors ? floor_title() + "  " : "");
   for (std::size_t n = 0; n < times.nodes.size(); ++n)
-    out += fmt::format(
-        "{:>10}  {:>4.1f} %  {:>12}  {}{}\n", time_text(times.nodes[n]), 100 * times.nodes[n] / sum,
-        rate_text(te::flops(graph.nodes[n].expression), times.nodes[n]),
-        floors ? floor_text(times.floors[n]) : "", printable(shown_node(graph, graph.nodes[n])));
+    out += fmt::format("{:>10}  {:>4.1f} %  {:>12}  {}{}\n", time_text(times.nodes[n]),
+                       100 * times.nodes[n] / sum,
+                       rate_text(te::flops(graph.nodes[n].expression), times.nodes[n]),
+                       floors ? floor_text(times.floors[n]) + "  " : "",
+                       printable(shown_node(graph, graph.nodes[n])));
   return out + fmt::format("the model: {}, at best {}; its nodes add up to {}\n",
                            time_text(times.median), time_text(times.fastest), time_text(sum));
 }

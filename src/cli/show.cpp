@@ -2,9 +2,13 @@
 // model.
 #include <algorithm>
 #include <memory>
+#include <optional>
 
 #include "api/model.h"
+#include "api/targets.h"
 #include "api/views.h"
+#include "base/processors.h"
+#include "base/timing_claim.h"
 #include "cli/application.h"
 #include "cli/check_text.h"
 #include "cli/command.h"
@@ -20,7 +24,7 @@ struct Flags {
   MachineFlags machine;
   std::string what, schedule = "default";  // what: "" is a graph of a model, else an expression
   std::string after, weights_type = api::WeightsRequest().type;
-  bool json = false;
+  bool json = false, floors = false;
 };
 
 // A model has sizes that are open, and nothing else of a workload's flags.
@@ -31,9 +35,22 @@ Result<int> perform_on_model(const Flags& flags) {
   if (flags.json)
     return fail_at("--json", ErrorKind::kInvalidArgument,
                    "a graph is shown as text; leave it out, or ask lathe bench or lathe tune");
-  return show_model(flags.workload.text, flags.workload.shapes,
-                    flags.what.empty() ? "graph" : flags.what, flags.after, weights,
-                    LATHE_TRY(target_of(flags.machine)));
+  ModelShowFlags model{flags.workload.text,
+                       flags.workload.shapes,
+                       flags.what.empty() ? "graph" : flags.what,
+                       flags.after,
+                       weights,
+                       LATHE_TRY(target_of(flags.machine)),
+                       schedule_request("best", flags.machine),
+                       flags.floors,
+                       usual_jobs().number};
+  std::optional<TimingClaim> claim;
+  if (flags.floors) {
+    LATHE_TRY_STATUS(api::check_timed_here(model.target));
+    claim.emplace();
+    complain_unless_alone(*claim);
+  }
+  return show_model(model);
 }
 
 Result<int> perform(Flags flags) {
@@ -42,6 +59,10 @@ Result<int> perform(Flags flags) {
     return fail_at("--after", ErrorKind::kInvalidArgument,
                    "only a model.onnx goes through passes; --what shows the stages of a workload");
   LATHE_TRY_STATUS(check_no_weights_type(flags.weights_type));
+  if (flags.floors)
+    return fail_at("--floors", ErrorKind::kInvalidArgument,
+                   "these are of a model's nodes; lathe bench prints a workload's shares of the "
+                   "peaks");
   if (flags.what.empty()) flags.what = "expression";
   auto workload = LATHE_TRY(api::make_workload(flags.workload));
   api::ViewRequest request;
@@ -82,6 +103,9 @@ Command show_command() {
                      " (default: expression); of a model graph (the default), tasks, text");
         set.text("--after", flags->after, "PASS",
                  "of a model, the graph after this pass: " + api::known_passes());
+        set.flag("--floors", flags->floors,
+                 "of a model, measure how fast each node could be here: by its arithmetic, and by "
+                 "moving its inputs and outputs once");
         add_weights_type_flag(set, flags->weights_type);
         add_schedule_flag(set, flags->schedule);
         add_target_flags(set, flags->machine);

@@ -1,12 +1,20 @@
 #include "cli/show_model.h"
 
+#include <optional>
+#include <set>
+
 #include "api/model.h"
+#include "api/model_floors.h"
+#include "api/model_times.h"
 #include "cli/application.h"
 #include "cli/command.h"
+#include "cli/floor_text.h"
+#include "cli/live_work.h"
 #include "cli/open_model.h"
 #include "cli/results.h"
 #include "compiler/te/parse.h"
 #include "graph/ir/print.h"
+#include "tuner/measure/device.h"
 
 namespace lathe::cli {
 namespace {
@@ -16,6 +24,69 @@ std::string expressions(const graph::Graph& graph) {
   for (const graph::Node& node : graph.nodes)
     text += fmt::format("# {} ({})\n{}\n", node.name, node.op, te::print_workload(node.expression));
   return text;
+}
+
+// What is known of each task, in the order of graph::tasks_of().
+struct Known {
+  std::vector<graph::Task> tasks;
+  std::vector<std::optional<api::Chosen>> recorded;
+  std::vector<api::NodeFloor> floors;  // empty: they were not asked for
+  int here = 0, elsewhere = 0;         // recorded on this machine, on another one
+};
+
+Result<Known> known_of(const graph::Graph& graph, const ModelShowFlags& flags) {
+  Known known{graph::tasks_of(graph), {}, {}};
+  known.recorded = LATHE_TRY(api::recorded_programs(graph, flags.records, flags.target));
+  const std::string cpu = measure::machine_for(flags.target).cpu();
+  std::set<std::string> notes;
+  for (const auto& chosen : known.recorded) {
+    if (!chosen) continue;
+    ++(chosen->record->cpu == cpu ? known.here : known.elsewhere);
+    if (!chosen->note.empty()) notes.insert(chosen->note);
+  }
+  for (const std::string& note : notes) complain(note);
+  if (!flags.floors) return known;
+  const auto nodes =
+      LATHE_TRY(with_live_line("measuring floors", [&](const api::ModelProgress& progress) {
+        return api::node_floors(graph, flags.target, flags.jobs, progress);
+      }));
+  for (const graph::Task& task : known.tasks)
+    known.floors.push_back(nodes[graph::place(task.nodes[0])]);
+  return known;
+}
+
+std::string records_line(const Known& known, const Target& target) {
+  return fmt::format(
+      "{} of {} on record for {}{}\n", known.here + known.elsewhere,
+      counted(std::ssize(known.tasks), "task"), target.text(),
+      known.elsewhere > 0 ? fmt::format(", {} of them of another machine", known.elsewhere) : "");
+}
+
+// "1.23 ms", with a star where the model took it in place of the best.
+std::string recorded_text(const std::optional<api::Chosen>& chosen) {
+  if (!chosen) return "none";
+  return time_text(api::recorded_seconds(*chosen)) + (chosen->exchanged ? "*" : "");
+}
+
+std::vector<std::string> remarks_of(const graph::Graph& graph, const Known& known) {
+  std::vector<std::string> out(graph.nodes.size());
+  for (std::size_t t = 0; t < known.tasks.size(); ++t)
+    for (const int n : known.tasks[t].nodes) {
+      std::string& remark = out[graph::place(n)];
+      remark = "recorded: " + recorded_text(known.recorded[t]);
+      if (!known.floors.empty()) remark += ", floor: " + time_text(known.floors[t].seconds());
+    }
+  return out;
+}
+
+std::vector<graph::TaskColumn> task_columns(const Known& known) {
+  graph::TaskColumn recorded{fmt::format("{:>10}", "recorded"), {}};
+  for (const auto& chosen : known.recorded)
+    recorded.cells.push_back(fmt::format("{:>10}", recorded_text(chosen)));
+  if (known.floors.empty()) return {recorded};
+  graph::TaskColumn floors{floor_title(), {}};
+  for (const api::NodeFloor& floor : known.floors) floors.cells.push_back(floor_text(floor));
+  return {recorded, floors};
 }
 
 }  // namespace
@@ -34,21 +105,25 @@ Status check_flags_of_model(const api::WorkloadRequest& request) {
                  "the others");
 }
 
-Result<int> show_model(const std::string& path, const std::vector<std::string>& shapes,
-                       const std::string& what, const std::string& after,
-                       const api::WeightsRequest& weights, const Target& target) {
-  if (what != "graph" && what != "tasks" && what != "text")
+Result<int> show_model(const ModelShowFlags& flags) {
+  if (flags.what != "graph" && flags.what != "tasks" && flags.what != "text")
     return fail_at("--what", ErrorKind::kInvalidArgument,
                    "of a model there are graph, tasks and text (an expression for each node), not "
                    "'{}'",
-                   what);
+                   flags.what);
   graph::Graph graph;
-  if (after.empty()) graph = LATHE_TRY(open_model(path, shapes, weights, target)).weights.graph;
-  else graph = LATHE_TRY(api::read_model(path, shapes, after));
-  if (what == "text") fmt::print("{}", expressions(graph));
-  else if (what == "tasks") fmt::print("{}{}", graph::summary(graph), graph::print_tasks(graph));
-  else
-    fmt::print("{}\n{}\n{}", graph::summary(graph), graph::print(graph), graph::print_tasks(graph));
+  if (flags.after.empty())
+    graph =
+        LATHE_TRY(open_model(flags.path, flags.shapes, flags.weights, flags.target)).weights.graph;
+  else graph = LATHE_TRY(api::read_model(flags.path, flags.shapes, flags.after));
+  if (flags.what == "text") {
+    fmt::print("{}", expressions(graph));
+    return kDone;
+  }
+  const Known known = LATHE_TRY(known_of(graph, flags));
+  std::string text = graph::summary(graph) + records_line(known, flags.target);
+  if (flags.what == "graph") text += "\n" + graph::print(graph, remarks_of(graph, known)) + "\n";
+  fmt::print("{}{}", text, graph::print_tasks(graph, task_columns(known)));
   return kDone;
 }
 

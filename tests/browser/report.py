@@ -3,12 +3,14 @@ nothing is loaded.
 
 Usage: report.py LATHE [FOLDER]   with a FOLDER, the database and the page are left there."""
 
+import json
 import os
 import subprocess
 import sys
 import tempfile
 
 import chrome
+import models
 import records
 
 SKIPPED = 77  # of CTest
@@ -105,6 +107,94 @@ def prints(browser):
     browser.evaluate("dispatchEvent(new Event('afterprint'))")
 
 
+LAYERS = 45
+# Of the nodes of a model: whether the boxes stand below each other, none is cut off, and where the
+# lines beside them end.
+GRAPH = """
+(() => {
+  const boxes = [...document.querySelectorAll('.row')].map(row => row.getBoundingClientRect());
+  const lanes = document.querySelector('.graph svg').getBoundingClientRect();
+  const tasks = document.querySelector('.tasks').getBoundingClientRect();
+  return {
+    boxes: boxes.length,
+    ordered: boxes.every((box, i) => i === 0 || Math.abs(box.top - boxes[i - 1].bottom) < 0.5),
+    inside: boxes.every(box => box.left >= 0 && box.right <= innerWidth && box.width > 150),
+    beside: lanes.right <= boxes[0].left + 0.5,
+    off: Math.max(Math.abs(lanes.top - boxes[0].top), Math.abs(lanes.bottom - boxes.at(-1).bottom)),
+    lanes: document.querySelectorAll('.lane').length,
+    far: tasks.left >= boxes[0].right || tasks.bottom <= boxes[0].top,
+  };
+})()
+"""
+# What is told of a node: the texts that can be seen.
+TOLD = """
+[...document.querySelectorAll('.detail')].filter(each => each.offsetHeight > 0)
+    .map(each => ({id: each.id, text: each.innerText}))
+"""
+
+
+def make_model_page(lathe, folder):
+    model, lines, database, page = (
+        os.path.join(folder, name) for name in ("model.onnx", "model.jsonl", "model.db",
+                                                "model.html"))
+    models.write(model, LAYERS)
+    timed = json.loads(subprocess.run(
+        [lathe, "bench", model, "--threads", "1", "--no-check", "--json", "--db", database],
+        check=True, stdout=subprocess.PIPE).stdout)
+    keys = sorted({node["workload"] for node in timed["nodes"]})
+    models.write_records(lines, keys[:-1], timed["target"])
+    subprocess.run([lathe, "import", lines, "--db", database], check=True,
+                   stdout=subprocess.DEVNULL)
+    subprocess.run([lathe, "report", model, "--threads", "1", "--db", database, "-o", page],
+                   check=True, stdout=subprocess.DEVNULL)
+    return page, len(timed["nodes"])
+
+
+def look_at_model(browser, nodes, name):
+    check(browser.evaluate("document.documentElement.scrollWidth <= innerWidth"),
+          f"{name}: the page is wider than the window")
+    graph = browser.evaluate(GRAPH)
+    check(graph["boxes"] == nodes + 2, f"{name}: {graph} for {nodes} nodes, an input, an output")
+    for what in ("ordered", "inside", "beside", "far"):
+        check(graph[what], f"{name}: not {what}: {graph}")
+    check(graph["off"] < 0.5, f"{name}: lines and boxes are not in line: {graph}")
+    check(graph["lanes"] == LAYERS, f"{name}: {graph} for {LAYERS} ways around")
+
+
+def point(browser):
+    told = browser.evaluate(TOLD)
+    check(len(told) == 1, f"at first one node is told of, not {told}")
+    for n in (5, 1):
+        browser.evaluate(f"document.querySelectorAll('a.node')[{n}]"
+                         ".dispatchEvent(new MouseEvent('mouseenter'))")
+        told = browser.evaluate(TOLD)
+        check([each["id"] for each in told] == [f"n{n}"], f"of node {n}, {told} is told")
+        check("f32[" in told[0]["text"] and "sum(" in told[0]["text"], f"no expression: {told}")
+    near = "[...document.querySelectorAll('.lane.near')].map(lane => lane.dataset.rows)"
+    # It adds the input, and the node after the next adds what it makes.
+    check(browser.evaluate(near) == ["2 0 ", "4 2 "], f"lines of node 1: {browser.evaluate(near)}")
+    last = "[...document.querySelectorAll('.tasks a')].at(-1)"
+    browser.evaluate(last + ".click()")
+    told = browser.evaluate(TOLD)
+    check(["#" + each["id"] for each in told] == [browser.evaluate(last + ".hash")],
+          f"the list leads to {told}")
+    for keys in ("guessed", "elsewhere"):
+        check(browser.evaluate(f"document.querySelector('.tasks').innerText.includes('{keys}')"),
+              f"no time is said to be {keys}")
+
+
+def run_model(lathe, browser, folder):
+    page, nodes = make_model_page(lathe, folder)
+    browser.window(1280, 900)
+    browser.open(page)
+    look_at_model(browser, nodes, "model")
+    point(browser)
+    check(browser.send("Page.printToPDF")["data"].startswith("JVBERi0"), "printing makes no PDF")
+    browser.window(390, 844, dark=True, phone=True)
+    look_at_model(browser, nodes, "model, phone")
+    browser.window(1280, 900)
+
+
 def run(lathe, browser_path, folder):
     page = make_page(lathe, folder)
     with chrome.Chrome(browser_path) as browser:
@@ -115,6 +205,7 @@ def run(lathe, browser_path, folder):
         prints(browser)
         browser.window(390, 844, dark=True, phone=True)
         look(browser, "phone, dark", phone=True)
+        run_model(lathe, browser, folder)
         check(not browser.complaints, "the browser complains: " + "; ".join(browser.complaints))
 
 

@@ -96,6 +96,41 @@ class Models(Case):
         os.chmod(weights, 0o644)
         self.assert_right(path)
 
+    def test_narrow_weights(self) -> None:
+        net = os.path.join(folder(), "net.onnx")
+        wide = lathe.compile(net, schedule="default")
+        self.assert_near(wide(self.x), self.x @ self.weight)
+        for type_, bits in (("f16", 11), ("bf16", 8)):
+            narrow = lathe.compile(
+                net, schedule="default", max_error=5e-2, weights_type=type_, threads=1
+            )
+            made, exact = narrow(self.x), self.x @ self.weight
+            self.assert_near(made, exact, 5e-2)
+            # The weights were rounded, so more than f32's own roundings differs.
+            self.assertGreater(np.abs(made - exact).max(), 2.0 ** -(bits + 8))
+        tuned = lathe.tune(net, trials=2, max_error=1e-2, weights_type="f16", progress=False)
+        self.assert_near(tuned(self.x), self.x @ self.weight, 1e-2)
+
+    def test_wrong_exactness_is_refused(self) -> None:
+        net = os.path.join(folder(), "net.onnx")
+        for function in (lathe.tune, lathe.compile):
+            self.refused(
+                'no type of weights "f8"; there are any', lambda: function(net, weights_type="f8")
+            )
+            self.refused("weights_type is 16", lambda: function(net, weights_type=16))
+            self.refused(
+                "allow more, as max_error 1e-2", lambda: function(net, weights_type="f16")
+            )
+            for wrong in (0, -1, float("nan"), float("inf"), "1e-2", True, [1]):
+                self.refused(
+                    "give a number above 0, or None for 1e-4",
+                    lambda: function(net, max_error=wrong),  # noqa: B023
+                )
+            self.refused(
+                "weights_type is for a model.onnx",
+                lambda: function("C[i] = A[i]", A=(3,), weights_type="f16"),
+            )
+
     def test_memory(self) -> None:
         self.assert_right(self.compiled("memory", "--max-memory", "1MB"))
         with self.assertRaises(subprocess.CalledProcessError) as raised:

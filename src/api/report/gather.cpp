@@ -60,9 +60,11 @@ void add(Section& section, const store::Record& record) {
   section.trials.push_back(trial_of(record, section.table));
 }
 
-Result<std::vector<Section>> read_sections(store::Store& store) {
+Result<std::vector<Section>> read_sections(store::Store& store,
+                                           const std::set<std::string>* wanted) {
   std::map<SectionKey, Section> sections;
   LATHE_TRY_STATUS(store.each({.summary = true}, [&](const store::Record& r) {
+    if (wanted != nullptr && !wanted->contains(r.workload)) return true;
     Section& section = sections[{r.workload, r.target, r.cache_mode, r.cpu}];
     if (section.trials.empty()) {
       section.workload.key = r.workload;
@@ -176,11 +178,11 @@ Status finish(store::Store& store, Section& section,
 
 }  // namespace
 
-Result<Report> gather(store::Store& store) {
+Result<Report> gather(store::Store& store, const std::set<std::string>* wanted) {
   std::map<std::int64_t, store::Run> runs;
   for (auto& run : LATHE_TRY(store.runs())) runs[run.id] = std::move(run);
-  auto sections = LATHE_TRY(read_sections(store));
-  if (sections.empty()) {
+  auto sections = LATHE_TRY(read_sections(store, wanted));
+  if (sections.empty() && wanted == nullptr) {
     LATHE_TRY_STATUS(store.check());  // they may be lost
     return fail(ErrorKind::kNotFound, "the database holds no trials yet; run lathe tune first");
   }

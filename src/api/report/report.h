@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -151,7 +152,8 @@ struct Report {
   std::vector<WorkloadReport> workloads;  // the last one tuned comes first
 };
 
-// The error tells why there is nothing to report: no trials, or a damaged database.
-Result<Report> gather(store::Store& store);
+// The error tells why there is nothing to report: no trials, or a damaged database. `wanted`: only
+// workloads with these keys, and none of them is no error.
+Result<Report> gather(store::Store& store, const std::set<std::string>* wanted = nullptr);
 
 }  // namespace lathe::report

@@ -1,10 +1,12 @@
 #include "cli/report/page.h"
 
+#include <map>
 #include <set>
 
 #include "base/embed.h"
 #include "cli/progress_line.h"
 #include "cli/report/html.h"
+#include "cli/report/model.h"
 #include "cli/report/parts.h"
 #include "cli/results.h"
 
@@ -21,6 +23,8 @@ std::string_view text_between(const std::byte* begin, const std::byte* end) {
 }
 
 std::string summary_text(const report::Report& report, const PageInfo& info) {
+  if (report.workloads.empty())
+    return fmt::format("{}: no trials of this model.", escaped(info.database));
   std::int64_t trials = 0, failed = 0;
   double seconds = 0;
   std::set<std::string> machines;
@@ -47,10 +51,33 @@ std::string rest_text(const report::Report& report, std::size_t shown) {
       counted(static_cast<std::int64_t>(shown), "workload"));
 }
 
+// Of the first `shown` sections: those of this target with warm caches come before others, and the
+// last one tuned before earlier ones.
+std::map<std::string, std::string> ids_by_key(const report::Report& report, std::size_t shown,
+                                              const std::string& target) {
+  std::map<std::string, std::string> ids;
+  for (const bool any : {false, true})
+    for (std::size_t i = 0; i < shown; ++i) {
+      const report::WorkloadReport& w = report.workloads[i];
+      if (any || (w.target == target && w.cache_mode == CacheMode::kWarm))
+        ids.emplace(w.key, fmt::format("w{}", i));
+    }
+  return ids;
+}
+
+// Of a model of which nothing is on record there is none.
+std::string workloads_section(const report::Report& report, std::size_t shown) {
+  if (report.workloads.empty()) return "";
+  return fmt::format(
+      "<section aria-labelledby=\"workloads\">\n<h2 id=\"workloads\">Workloads</h2>\n{}{}\n"
+      "</section>\n",
+      workloads_table(report, shown), rest_text(report, shown));
+}
+
 }  // namespace
 
 std::string report_page(const report::Report& report, const PageInfo& info,
-                        std::size_t most_sections) {
+                        std::size_t most_sections, const report::ModelReport* model) {
   std::string sections;
   std::size_t shown = 0;
   for (; shown < report.workloads.size(); ++shown) {
@@ -58,17 +85,20 @@ std::string report_page(const report::Report& report, const PageInfo& info,
     if (shown > 0 && sections.size() + section.size() > most_sections) break;
     sections += section;
   }
-  return filled(text_between(lathe_report_page_begin, lathe_report_page_end),
-                {{"css", std::string(text_between(lathe_report_css_begin, lathe_report_css_end))},
-                 {"chart_js", std::string(text_between(lathe_report_chart_js_begin,
-                                                       lathe_report_chart_js_end))},
-                 {"js", std::string(text_between(lathe_report_js_begin, lathe_report_js_end))},
-                 {"database", escaped(info.database)},
-                 {"written", escaped(info.written)},
-                 {"summary", summary_text(report, info)},
-                 {"workloads", workloads_table(report, shown) + rest_text(report, shown)},
-                 {"failures", failures_overview(report)},
-                 {"sections", sections}});
+  return filled(
+      text_between(lathe_report_page_begin, lathe_report_page_end),
+      {{"css", std::string(text_between(lathe_report_css_begin, lathe_report_css_end))},
+       {"chart_js",
+        std::string(text_between(lathe_report_chart_js_begin, lathe_report_chart_js_end))},
+       {"js", std::string(text_between(lathe_report_js_begin, lathe_report_js_end))},
+       {"database", escaped(info.database)},
+       {"written", escaped(info.written)},
+       {"summary", summary_text(report, info)},
+       {"model",
+        model != nullptr ? model_section(*model, ids_by_key(report, shown, model->target)) : ""},
+       {"workloads", workloads_section(report, shown)},
+       {"failures", failures_overview(report)},
+       {"sections", sections}});
 }
 
 std::string speed_text(const report::Work& work, double seconds) {

@@ -3,6 +3,7 @@
 
 #include <string>
 
+#include "api/report/model_report.h"
 #include "api/report/report.h"
 
 namespace lathe::cli {
@@ -17,7 +18,9 @@ struct PageInfo {
 // browser should open the page at once. The table lists all of them.
 inline constexpr std::size_t kMostSections = 4'000'000;
 
+// With the section of a model first, where one is given.
 std::string report_page(const report::Report& report, const PageInfo& info,
-                        std::size_t most_sections = kMostSections);
+                        std::size_t most_sections = kMostSections,
+                        const report::ModelReport* model = nullptr);
 
 }  // namespace lathe::cli

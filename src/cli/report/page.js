@@ -120,6 +120,46 @@
   addEventListener('beforeprint', () => { near.disconnect(); root.classList.add('paper'); again(); figures.forEach(draw); });
   addEventListener('afterprint', () => { root.classList.remove('paper'); again(); figures.forEach(figure => near.observe(figure)); });
 
+  // A model: what is pointed at is told beside it, with the lines that it reads and makes, and other
+  // nodes of its task. A click keeps it until the next one.
+  for (const model of document.querySelectorAll('.model')) {
+    const nodes = [...model.querySelectorAll('a.node')];
+    const lanes = [...model.querySelectorAll('.lane')].map(lane => [lane, new Set(lane.dataset.rows.trim().split(' '))]);
+    let kept = null, shown = null;
+    const show = node => {
+      if (node === shown) return;
+      shown = node;
+      model.classList.toggle('picked', node !== null);
+      model.querySelector('.detail.shown')?.classList.remove('shown');
+      if (node !== null) document.getElementById(node.hash.slice(1)).classList.add('shown');
+      model.querySelector('.details').scrollTop = 0;
+      const row = node?.parentNode.dataset.row;
+      for (const [lane, rows] of lanes) lane.classList.toggle('near', rows.has(row));
+      for (const other of nodes) {
+        other.classList.toggle('shown', other === node);
+        other.classList.toggle('same', node !== null && other.dataset.task === node.dataset.task);
+      }
+    };
+    const keep = node => { kept = kept === node ? null : node; show(node); };
+    for (const node of nodes) {
+      node.addEventListener('mouseenter', () => show(node));
+      node.addEventListener('mouseleave', () => { if (kept !== null) show(kept); });
+      node.addEventListener('focus', () => show(node));
+      node.addEventListener('click', event => { event.preventDefault(); keep(node); });
+    }
+    for (const link of model.querySelectorAll('.tasks a')) {
+      link.addEventListener('click', event => {
+        event.preventDefault();
+        kept = nodes.find(node => node.hash === link.hash);
+        show(kept);
+        kept.scrollIntoView({block: 'center'});
+      });
+    }
+    // At first, the node that takes most time.
+    const most = model.querySelector('.tasks a');
+    if (most !== null) show(kept = nodes.find(node => node.hash === most.hash));
+  }
+
   // Tables: a click on a column's title sorts by it, the next click the other way round.
   const value = (row, column) => {
     const cell = row.cells[column];

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <numeric>
 #include <set>
 
 #include <fmt/ranges.h>
@@ -83,38 +84,45 @@ std::string summary(const Graph& graph) {
   return text;
 }
 
-std::string print(const Graph& graph) {
+std::string print(const Graph& graph, const std::vector<std::string>& remarks) {
   std::string text;
   std::set<int> shown_views;
   const auto views = [&](int id, const char* is) {
     for (; graph.value(id).view_of && shown_views.insert(id).second; id = *graph.value(id).view_of)
       text += fmt::format("{} {} {}\n", shown(graph, id), is, seen_of(graph, graph.value(id)));
   };
-  for (const Node& node : graph.nodes) {
+  for (std::size_t n = 0; n < graph.nodes.size(); ++n) {
+    const Node& node = graph.nodes[n];
     for (const int id : node.inputs) views(id, "= view");
     for (const int id : node.outputs) views(id, "is made in");
-    text += fmt::format("{} = {}({})  [{}]\n", list_of(graph, node.outputs), node.op,
-                        list_of(graph, node.inputs), amount(te::flops(node.expression), "FLOP"));
+    text += fmt::format("{} = {}({})  [{}{}]\n", list_of(graph, node.outputs), node.op,
+                        list_of(graph, node.inputs), amount(te::flops(node.expression), "FLOP"),
+                        remarks.empty() ? "" : ", " + remarks[n]);
   }
   for (const int id : graph.outputs) views(id, "= view");
   return text;
 }
 
-std::string print_tasks(const Graph& graph) {
-  std::vector<Task> tasks = tasks_of(graph);
-  const auto work = [&](const Task& task) {
-    return te::flops(graph.nodes[static_cast<std::size_t>(task.nodes[0])].expression);
+std::string print_tasks(const Graph& graph, const std::vector<TaskColumn>& more) {
+  const std::vector<Task> tasks = tasks_of(graph);
+  const auto work = [&](std::size_t t) {
+    return te::flops(graph.nodes[place(tasks[t].nodes[0])].expression);
   };
-  std::ranges::stable_sort(tasks, std::greater(), [&](const Task& task) {
-    return work(task) * static_cast<double>(task.nodes.size());
+  std::vector<std::size_t> order(tasks.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  std::ranges::stable_sort(order, std::greater(), [&](std::size_t t) {
+    return work(t) * static_cast<double>(tasks[t].nodes.size());
   });
-  std::string text =
-      fmt::format("{:>5}  {:>12}  {:>10}  task\n", "count", "FLOP each", "bytes each");
-  for (const Task& task : tasks) {
-    const Node& node = graph.nodes[static_cast<std::size_t>(task.nodes[0])];
+  std::string text = fmt::format("{:>5}  {:>12}  {:>10}  ", "count", "FLOP each", "bytes each");
+  for (const TaskColumn& column : more) text += column.title + "  ";
+  text += "task\n";
+  for (const std::size_t t : order) {
+    const Node& node = graph.nodes[place(tasks[t].nodes[0])];
+    text += fmt::format("{:>5}  {:>12}  {:>10}  ", tasks[t].nodes.size(), amount(work(t), "FLOP"),
+                        amount(te::io_bytes(node.expression), "B"));
+    for (const TaskColumn& column : more) text += column.cells[t] + "  ";
     text += fmt::format(
-        "{:>5}  {:>12}  {:>10}  {} -> {}, first in {}\n", task.nodes.size(),
-        amount(work(task), "FLOP"), amount(te::io_bytes(node.expression), "B"), node.op,
+        "{} -> {}, first in {}\n", node.op,
         typed(graph.value(node.outputs[0]).dtype, graph.value(node.outputs[0]).shape), node.name);
   }
   return text;

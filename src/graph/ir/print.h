@@ -23,9 +23,16 @@ Totals totals_of(const Graph& graph);
 
 // Inputs, outputs and totals, a few lines.
 std::string summary(const Graph& graph);
-// A line a node, and a line a view that a node or an output of the graph uses.
-std::string print(const Graph& graph);
+// A line a node, and a line a view that a node or an output of the graph uses. `remarks`: what else
+// is told of each node; or none.
+std::string print(const Graph& graph, const std::vector<std::string>& remarks = {});
+
+// What else is told of each task, in the order of tasks_of(). Titles and cells have one width.
+struct TaskColumn {
+  std::string title;
+  std::vector<std::string> cells;
+};
 // A line a task, those with most work first.
-std::string print_tasks(const Graph& graph);
+std::string print_tasks(const Graph& graph, const std::vector<TaskColumn>& more = {});
 
 }  // namespace lathe::graph

@@ -4,6 +4,7 @@
 #include "api/last_word.h"
 #include "api/model_chain.h"
 #include "api/model_check.h"
+#include "api/model_times.h"
 #include "api/targets.h"
 #include "api/workload.h"
 #include "compiler/te/parse.h"
@@ -132,6 +133,19 @@ TEST_F(LastWordTest, ExchangesWhatIsSlowInTheWhole) {
   const te::Workload& first = graph.nodes[0].expression;
   EXPECT_FALSE((*chosen)(first, here())->trace.empty());
   EXPECT_TRUE((*schedule_source(request))(first, here())->trace.empty());
+  // What it gained is kept, and the time is that of the program that is there now.
+  const auto programs = recorded_programs(graph, request, here());
+  ASSERT_TRUE(programs) << programs.error().text();
+  const auto tasks = graph::tasks_of(graph);
+  ASSERT_EQ(programs->size(), tasks.size());
+  for (std::size_t t = 0; t < tasks.size(); ++t) {
+    const auto exchange = std::ranges::find(said->exchanges, tasks[t].key, &Exchange::workload);
+    ASSERT_NE(exchange, said->exchanges.end());
+    ASSERT_TRUE((*programs)[t] && (*programs)[t]->exchanged) << t;
+    EXPECT_DOUBLE_EQ((*programs)[t]->exchanged->gain, exchange->gain);
+    EXPECT_GT((*programs)[t]->exchanged->seconds, (*programs)[t]->record->seconds);
+    EXPECT_EQ(recorded_seconds(*(*programs)[t]), (*programs)[t]->exchanged->seconds);
+  }
   // The next time it begins from there.
   const auto again = have_last_word(graph, *store_, {.target = here(), .seconds = 60});
   ASSERT_TRUE(again) << again.error().text();

@@ -44,6 +44,21 @@ TEST_F(Models, AreShownWithTheirTasks) {
   }
 }
 
+TEST_F(Models, AreShownWithWhatIsOnRecord) {
+  const std::string path = model("Sigmoid");
+  const Outcome shown = lathe({"show", path.c_str(), "--shape", "batch=3", "--threads", "1"});
+  EXPECT_EQ(shown.code, kDone) << shown.error;
+  EXPECT_TRUE(has(shown.out, "\n0 of 1 task on record for cpu:")) << shown.out;
+  EXPECT_TRUE(has(shown.out, " FLOP, recorded: none]")) << shown.out;
+  EXPECT_TRUE(has(shown.out, "    recorded  task\n")) << shown.out;
+  EXPECT_FALSE(has(shown.out, "floor")) << shown.out;
+  EXPECT_FALSE(std::filesystem::exists(folder_.at("records.db"))) << "looking makes no database";
+  // What is no database is told, and hides nothing silently.
+  std::ofstream(folder_.at("letter.txt")) << "not a database, but long enough to be looked at";
+  refused({"show", path.c_str(), "--shape", "batch=3", "--db", folder_.at("letter.txt").c_str()},
+          kFailed, "not a Lathe database");
+}
+
 TEST_F(Models, WrongWordsAndFilesAreAnswered) {
   const std::string path = model("Sigmoid");
   refused({"show", path.c_str()}, kWrongUsage, "--shape batch=1");
@@ -70,7 +85,10 @@ TEST_F(Models, WrongWordsAndFilesAreAnswered) {
       kWrongUsage, "the library would be written over the model");
   refused({"bench", path.c_str(), "--shape", "batch=1", "--serve"}, kWrongUsage,
           "this is for one workload");
-  refused({"bench", "C6", "--floors"}, kWrongUsage, "these are of a model's nodes");
+  for (const char* command : {"bench", "show"})
+    refused({command, "C6", "--floors"}, kWrongUsage, "these are of a model's nodes");
+  refused({"show", path.c_str(), "--shape", "batch=1", "--floors", "--target", "cpu:cortex-a72"},
+          kWrongUsage, "cortex-a72");
   refused({"race", path.c_str()}, kFailed, "which `lathe show`, `tune`, `bench`, `run` and");
   refused({"run", path.c_str(), "--shape", "batch=1", "--input", "q=q.npy"}, kWrongUsage,
           "q is no input of the model, which has x");

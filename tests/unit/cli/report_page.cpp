@@ -5,6 +5,7 @@
 
 #include "cli/report/charts.h"
 #include "cli/report/html.h"
+#include "cli/report/model.h"
 #include "cli/report/page.h"
 #include "cli/report/parts.h"
 
@@ -58,6 +59,34 @@ report::Report hostile_report() {
   return {{w, broken, nothing}};
 }
 
+// Two nodes of one task, which is on record and exchanged, and one whose time is guessed.
+report::ModelReport hostile_model() {
+  report::ModelReport model;
+  model.name = model.target = kHostile;
+  model.inputs = model.outputs = {kHostile};
+  model.nodes.resize(3, {0, kHostile, kHostile, kHostile, {kHostile}, {kHostile}, kHostile});
+  model.nodes[1].task = 1;
+  model.tasks.resize(2);
+  model.tasks[0].nodes = {0, 2};
+  model.tasks[1].nodes = {1};
+  for (report::ModelTask& task : model.tasks) task.key = task.label = kHostile;
+  model.tasks[0].seconds = 3e-3;
+  model.tasks[1].seconds = 1e-3;
+  model.tasks[0].flops = 1e9;
+  model.tasks[0].elsewhere = true;
+  model.tasks[0].recorded.emplace();
+  model.tasks[0].recorded->note = kHostile;
+  model.tasks[0].recorded->exchanged = {.gain = 0.25, .seconds = 3e-3};
+  model.tasks[0].recorded->record.emplace();
+  model.tasks[0].recorded->record->fingerprint = model.tasks[0].recorded->record->time = kHostile;
+  model.lanes = {{kHostile, {0}, {2, 4}, 0}, {kHostile, {1, 2}, {3}, 40}};
+  model.columns = 41;
+  model.next = {true, false, true, true, false};
+  model.seconds = 7e-3;
+  model.recorded_seconds = 6e-3;
+  return model;
+}
+
 TEST(Html, Escapes) {
   EXPECT_EQ(escaped("a<b>&\"'c"), "a&lt;b&gt;&amp;&quot;&#39;c");
   EXPECT_EQ(escaped(std::string_view("a\0b", 3)),
@@ -91,6 +120,70 @@ TEST(ReportPage, TextsOfADatabaseStayTexts) {
   EXPECT_EQ(count(page, "<canvas "), charts);
   EXPECT_EQ(count(page, "</script>"), charts + 2);
   EXPECT_EQ(count(page, "<script"), count(page, "</script>"));
+}
+
+TEST(ReportPage, ShowsAModel) {
+  const report::ModelReport model = hostile_model();
+  const report::Report report = hostile_report();
+  const std::string page = report_page(report, {kHostile, kHostile}, kMostSections, &model);
+  EXPECT_EQ(page.find("<script>alert"), std::string::npos);
+  EXPECT_EQ(count(page, "<script"), count(page, "</script>"));
+  EXPECT_EQ(count(page, "<a class=\"node\""), 2U);
+  EXPECT_EQ(count(page, "<a class=\"node guessed\""), 1U);
+  EXPECT_EQ(count(page, "class=\"node border\""), 2U) << "an input and an output";
+  EXPECT_EQ(count(page, "<path class=\"lane\""), 2U);
+  EXPECT_EQ(count(page, "<div class=\"detail\" id=\"n"), 3U);
+  // Each node and its line in the list lead to what is told of it, and that to the workload.
+  EXPECT_EQ(count(page, "href=\"#n0\""), 2U);
+  EXPECT_EQ(count(page, "<a href=\"#w0\">Its runs"), 3U);
+  EXPECT_NE(page.find("1 of them are on record, with 86\u00a0% of that"), std::string::npos);
+  EXPECT_EQ(count(page, "that saved 25\u00a0% of a run"), 2U);
+  EXPECT_EQ(count(page, "raced"), count(report_page(report, {kHostile, kHostile}), "raced"));
+  EXPECT_EQ(count(page, "measured, elsewhere, exchanged"), 1U);
+  EXPECT_EQ(count(page, "≈ 1 ms"), 3U) << "the box, the list, what is told";
+  for (const std::string name :
+       {"table", "tr", "td", "div",  "dl", "dd", "dt",  "section", "p",     "code", "pre",
+        "small", "a",  "b",  "span", "ol", "li", "svg", "path",    "title", "time", "h4"}) {
+    const std::string section = model_section(model, {{kHostile, "w0"}});
+    EXPECT_EQ(count(section, "<" + name + " ") + count(section, "<" + name + ">"),
+              count(section, "</" + name + ">"))
+        << name;
+  }
+}
+
+TEST(ReportPage, AModelLeadsToWorkloadsOfItsTarget) {
+  report::ModelReport model = hostile_model();
+  model.target = "cpu:here";
+  report::Report report = hostile_report();
+  report.workloads[0].target = "cpu:elsewhere";
+  report.workloads[1].target = report.workloads[2].target = "cpu:here";
+  report.workloads[1].cache_mode = CacheMode::kCold;
+  const std::string page = report_page(report, {"records.db", "today"}, kMostSections, &model);
+  EXPECT_EQ(count(page, "<a href=\"#w2\">Its runs"), 3U);
+}
+
+TEST(ReportPage, MarksFloorsOfAModel) {
+  report::ModelReport model = hostile_model();
+  EXPECT_EQ(count(model_section(model, {}), "loor"), 0U);
+  model.tasks[0].floor = {.arithmetic = 1.5e-3, .memory = 1e-3};
+  model.tasks[1].floor = {.arithmetic = 1e-3, .memory = 4e-3};  // beyond all bars
+  const std::string section = model_section(model, {});
+  EXPECT_EQ(count(section, "<i style=\"left: 50.00%\"></i>"), 2U);
+  EXPECT_EQ(count(section, "<i style=\"left: 100.00%\"></i>"), 1U);
+  EXPECT_EQ(count(section, ", floor 1.5 ms by arithmetic"), 2U);
+  EXPECT_EQ(count(section, ", floor 4 ms by memory"), 1U);
+  EXPECT_EQ(count(section, ">Floor<"), 1U);
+  EXPECT_EQ(count(section, "Strokes mark"), 1U);
+}
+
+TEST(ReportPage, AModelNeedsNoRecords) {
+  report::ModelReport model = hostile_model();
+  model.tasks[0].recorded.reset();
+  const std::string page = report_page({}, {"records.db", "today"}, kMostSections, &model);
+  EXPECT_NE(page.find("records.db: no trials of this model."), std::string::npos);
+  EXPECT_NE(page.find("none of them is on record"), std::string::npos);
+  EXPECT_EQ(count(page, "id=\"workloads\""), 0U);
+  EXPECT_EQ(count(page, "<a class=\"node guessed\""), 3U);
 }
 
 TEST(ReportPage, EveryChartIsJson) {

@@ -57,6 +57,21 @@ TEST_F(Command, TunesAModel) {
     EXPECT_GT(node["floor_seconds"]["memory"], 0) << node;
   }
 
+  const Outcome shown = lathe(with(with({"show"}, model), {"--floors"}));
+  ASSERT_EQ(shown.code, 0) << shown.error;
+  EXPECT_NE(shown.out.find("\n2 of 2 tasks on record for cpu:"), std::string::npos) << shown.out;
+  EXPECT_EQ(shown.out.find("recorded: none"), std::string::npos) << shown.out;
+  EXPECT_NE(shown.out.find(", floor: "), std::string::npos) << shown.out;
+  EXPECT_NE(shown.out.find("    recorded       floor  of          task\n"), std::string::npos)
+      << shown.out;
+
+  const std::string page = folder_.at("model.html");
+  const Outcome reported = lathe(with(with({"report"}, model), {"--floors", "-o", page}));
+  ASSERT_EQ(reported.code, 0) << reported.error;
+  EXPECT_EQ(reported.out, page + ": 3 nodes of the model, 2 workloads\n");
+  EXPECT_NE(content(page).find("all of them are on record"), std::string::npos);
+  EXPECT_NE(content(page).find(", floor "), std::string::npos);
+
   const Outcome compiled = lathe(with(with({"compile"}, model), {"-o", folder_.at("model.so")}));
   ASSERT_EQ(compiled.code, 0) << compiled.error;
   EXPECT_NE(compiled.error.find("3 nodes, 2 programs, 2 of them tuned"), std::string::npos)

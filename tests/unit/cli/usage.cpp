@@ -256,6 +256,13 @@ TEST_F(Usage, FilesAndDatabases) {
 TEST_F(Usage, Reports) {
   refused({"report"}, kFailed, "there is no database here yet; run lathe tune first");
   refused({"report", "/no/such.db"}, kFailed, "/no/such.db: there is no database here yet");
+  for (const auto& [flag, value] :
+       {std::pair("--shape", "x=1"), std::pair("--max-error", "1e-2"),
+        std::pair("--target", "cpu:haswell"), std::pair("--threads", "1"),
+        std::pair("--weights-type", "f16")})
+    refused({"report", "a.db", flag, value}, kWrongUsage, "this is for a model.onnx");
+  refused({"report", "a.db", "--floors"}, kWrongUsage, "this is for a model.onnx");
+  refused({"report", "none.onnx"}, kFailed, "none.onnx");
   refused({"report", "a.db", "--db", "b.db"}, kWrongUsage,
           "--db: two databases are given, a.db and b.db; choose one");
   refused({"report", folder_.path().c_str()}, kFailed, "this is a folder, not a database");

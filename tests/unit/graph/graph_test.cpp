@@ -105,6 +105,22 @@ TEST(Graph, EqualNodesAreOneTask) {
       << print(graph);
 }
 
+TEST(Graph, RemarksStandWithTheirNodesAndTasks) {
+  const Graph graph = graph_of({{node("Relu", {"x"}, {"a"}), node("Sigmoid", {"a"}, {"y"})},
+                                {},
+                                {value_info("x", {"3", "5"})},
+                                {value_info("y", {"3", "5"})}});
+  const std::string nodes = print(graph, {"slow", "fast"});
+  EXPECT_NE(nodes.find("Relu(x: f32[3,5])  [15 FLOP, slow]"), std::string::npos) << nodes;
+  EXPECT_NE(nodes.find("FLOP, fast]"), std::string::npos) << nodes;
+  // Sigmoid has more work, so its line comes first, whatever the order of the columns' cells is.
+  const std::string tasks =
+      print_tasks(graph, {{"first", {" one ", " two "}}, {"2nd", {"3rd", "4th"}}});
+  EXPECT_NE(tasks.find("first  2nd  task\n"), std::string::npos) << tasks;
+  EXPECT_NE(tasks.find(" one   3rd  Relu"), std::string::npos) << tasks;
+  EXPECT_NE(tasks.find(" two   4th  Sigmoid"), std::string::npos) << tasks;
+}
+
 TEST(Graph, NodesMayStandInAnyOrder) {
   const ModelParts parts{{node("Relu", {"a"}, {"y"}), node("Sigmoid", {"x"}, {"a"})},
                          {},

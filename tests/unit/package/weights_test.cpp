@@ -7,11 +7,13 @@
 #include <filesystem>
 #include <fstream>
 #include <memory>
+#include <set>
 #include <thread>
 
 #include <gtest/gtest.h>
 
 #include "compiler/codegen/package/package.h"
+#include "compiler/codegen/package/weights_hash.h"
 #include "compiler/sequence/apart.h"
 #include "runtime/artifact/weights.h"
 #include "support/temporary_folder.h"
@@ -197,6 +199,33 @@ TEST_F(WeightsBeside, ServeThreadsThatCreateAndDestroyAtOnce) {
       }
     });
   for (auto& thread : threads) thread.join();
+}
+
+// Each byte counts, and so do places and the number of zeros.
+TEST(WeightsHash, DiffersWhereBytesDo) {
+  std::set<std::uint64_t> seen;
+  std::size_t texts = 0;
+  const auto add = [&](const std::vector<std::byte>& bytes) {
+    seen.insert(weights_hash(bytes));
+    ++texts;
+  };
+  for (const std::size_t size : {0U, 1U, 63U, 64U, 65U, 127U, 128U, 131U, 1000U}) {
+    std::vector<std::byte> bytes(size);
+    add(bytes);
+    for (std::size_t at = 0; at < size; ++at)
+      for (const int bit : {0, 7}) {
+        bytes[at] ^= std::byte(1 << bit);
+        add(bytes);
+        // The same bit a block later does not take it back.
+        if (at + 64 < size) {
+          bytes[at + 64] ^= std::byte(1 << bit);
+          add(bytes);
+          bytes[at + 64] ^= std::byte(1 << bit);
+        }
+        bytes[at] ^= std::byte(1 << bit);
+      }
+  }
+  EXPECT_EQ(seen.size(), texts);
 }
 
 }  // namespace

@@ -5,9 +5,9 @@
 #include <span>
 
 #include "base/file.h"
-#include "base/hash.h"
 #include "base/temporary_folder.h"
 #include "compiler/codegen/package/package.h"
+#include "compiler/codegen/package/weights_hash.h"
 #include "runtime/artifact/embedded.h"
 #include "runtime/artifact/weights.h"
 
@@ -133,7 +133,7 @@ Result<Artifact> write_artifact(const std::string& name, const flat::Program& pr
                 "{} bytes of weights for {} of constants", weights->bytes.size(),
                 program.constant_bytes);
     as.weights = weights->file;
-    as.weights_hash = hash_of(text_of(weights->bytes));
+    as.weights_hash = weights_hash(weights->bytes);
   }
   const MadeLibrary library = LATHE_TRY(make_library(as, program, target, backend, host));
   std::vector<std::string> said = remarks;
