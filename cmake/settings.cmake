@@ -11,9 +11,10 @@ endif()
 
 find_program(LATHE_CCACHE ccache)
 if(LATHE_CCACHE)
-  # Tests have precompiled headers, and ccache is to trust them.
+  # Tests have precompiled headers, and ccache is to trust them. What a file includes is asked of
+  # the compiler: the preprocessor need not run before it.
   set(CMAKE_CXX_COMPILER_LAUNCHER ${CMAKE_COMMAND} -E env
-    CCACHE_SLOPPINESS=pch_defines,time_macros ${LATHE_CCACHE})
+    CCACHE_SLOPPINESS=pch_defines,time_macros CCACHE_DEPEND=1 ${LATHE_CCACHE})
   set(CMAKE_C_COMPILER_LAUNCHER ${LATHE_CCACHE})
 endif()
 

@@ -15,7 +15,7 @@ namespace {
 
 using namespace flat;
 using enum flat::BinaryOp;
-const Type kF32{Dtype::kF32, 1};
+const Type kOneF32{Dtype::kF32, 1};
 
 Border plain(const char* name, Dtype dtype, std::int64_t n) {
   return {.name = name, .dtype = dtype, .shape = {n}, .layout = {{0, 1, n, 1}}, .size = n};
@@ -32,7 +32,7 @@ Program base() {
                {.name = "H", .size = 8, .scope = flat::Scope::kShared}};
   p.global_bytes = 64, p.thread_bytes = 64, p.shared_bytes = 64;
   p.vars = {"i", "j"};
-  p.regs = {kF32};
+  p.regs = {kOneF32};
   return p;
 }
 Bytes iota() {
@@ -45,7 +45,7 @@ Stmt parallel(int v, std::int64_t n, Stmt body) {
   return parallel_for(v, int_imm(0), int_imm(n), std::move(body));
 }
 For phase(int v, std::int64_t n, Stmt body) { return {v, int_imm(0), int_imm(n), std::move(body)}; }
-Expr a(Expr index) { return load(0, std::move(index), kF32); }
+Expr a(Expr index) { return load(0, std::move(index), kOneF32); }
 
 Result<std::vector<double>> run(Program p, Stmt s, std::uint64_t seed = 1) {
   set_run(p, std::move(s));
@@ -140,8 +140,8 @@ TEST(FlatEval, PrepareFillsConstants) {
   p.inputs[0].constant = true;
   p.buffers.push_back({.name = "K", .size = 8, .scope = flat::Scope::kConstant});
   p.constant_bytes = 64;
-  set_prepare(p, parallel(1, 8, store(5, var(1), binary(kMul, a(var(1)), imm(2, kF32)))));
-  const auto c = run(p, loop(0, 8, store(1, var(0), load(5, var(0), kF32))));
+  set_prepare(p, parallel(1, 8, store(5, var(1), binary(kMul, a(var(1)), imm(2, kOneF32)))));
+  const auto c = run(p, loop(0, 8, store(1, var(0), load(5, var(0), kOneF32))));
   ASSERT_TRUE(c) << c.error().text();
   EXPECT_EQ((*c)[7], 14);
 }
@@ -153,7 +153,7 @@ struct Bug {
 };
 // C = A + W[0], with loop variable v.
 Stmt copy_all(int v) {
-  return loop(v, 8, store(1, var(v), binary(kAdd, a(var(v)), load(2, int_imm(0), kF32))));
+  return loop(v, 8, store(1, var(v), binary(kAdd, a(var(v)), load(2, int_imm(0), kOneF32))));
 }
 Stmt copy_all() { return loop(1, 8, store(1, var(1), a(var(1)))); }
 const Bug kBugs[] = {
@@ -161,100 +161,103 @@ const Bug kBugs[] = {
      [] { return loop(0, 9, store(1, binary(kMin, var(0), int_imm(7)), a(var(0)))); },
      "a load of A at 8, outside its 8 elements"},
     {"StoreOutside",
-     [] { return loop(0, 8, store(1, binary(kSub, var(0), int_imm(1)), imm(0, kF32))); },
+     [] { return loop(0, 8, store(1, binary(kSub, var(0), int_imm(1)), imm(0, kOneF32))); },
      "a store to C at -1, outside its 8 elements"},
     {"VectorOutside", [] { return store(1, int_imm(0), load(0, int_imm(4), {Dtype::kF32, 8})); },
      "a load of A at 8"},
-    {"UnwrittenScratch", [] { return loop(0, 8, store(1, var(0), load(2, var(0), kF32))); },
+    {"UnwrittenScratch", [] { return loop(0, 8, store(1, var(0), load(2, var(0), kOneF32))); },
      "a load of W at 0, which nothing has written"},
-    {"UnwrittenOutput", [] { return loop(0, 7, store(1, var(0), imm(0, kF32))); },
+    {"UnwrittenOutput", [] { return loop(0, 7, store(1, var(0), imm(0, kOneF32))); },
      "element [7] of output C is never written"},
     {"AccumulatesIntoNothing",
-     [] { return loop(0, 8, store(1, var(0), binary(kAdd, load(1, var(0), kF32), imm(1, kF32)))); },
+     [] {
+       return loop(0, 8, store(1, var(0), binary(kAdd, load(1, var(0), kOneF32), imm(1, kOneF32))));
+     },
      "a load of C at 0, which nothing has written"},
     {"UnwrittenRegister",
      [] {
        return loop(0, 8,
-                   seq({if_then(binary(kLt, int_imm(0), var(0)), reg_write(0, imm(1, kF32))),
-                        store(1, var(0), reg_read(0, kF32))}));
+                   seq({if_then(binary(kLt, int_imm(0), var(0)), reg_write(0, imm(1, kOneF32))),
+                        store(1, var(0), reg_read(0, kOneF32))}));
      },
      "register r0 is read before it is written"},
     {"WorkerAreaCarried",
      [] {
        return parallel(
            0, 8,
-           seq({if_then(binary(kEq, var(0), int_imm(0)), store(3, int_imm(0), imm(1, kF32))),
-                store(1, var(0), load(3, int_imm(0), kF32))}));
+           seq({if_then(binary(kEq, var(0), int_imm(0)), store(3, int_imm(0), imm(1, kOneF32))),
+                store(1, var(0), load(3, int_imm(0), kOneF32))}));
      },
      "a load of S at 0, which"},
     {"WriteRace", [] { return seq({parallel(0, 8, store(2, int_imm(0), a(var(0)))), copy_all()}); },
      "which another iteration of the parallel loop also writes"},
     {"ReadRace",
      [] {
-       return seq({store(2, int_imm(0), imm(0, kF32)),
+       return seq({store(2, int_imm(0), imm(0, kOneF32)),
                    parallel(0, 8,
-                            seq({store(1, var(0), load(2, int_imm(0), kF32)),
-                                 store(2, int_imm(0), imm(0, kF32))}))});
+                            seq({store(1, var(0), load(2, int_imm(0), kOneF32)),
+                                 store(2, int_imm(0), imm(0, kOneF32))}))});
      },
      "another iteration of the parallel loop"},
     {"SharedOutlivesRegion",
      [] {
        return seq({parallel(0, 8, store(4, var(0), a(var(0)))),
-                   loop(1, 8, store(1, var(1), load(4, var(1), kF32)))});
+                   loop(1, 8, store(1, var(1), load(4, var(1), kOneF32)))});
      },
      "a load of H at 0, which was written before the end of a parallel region"},
     {"SharedFromOutside",
      [] {
        return seq({loop(0, 8, store(4, var(0), a(var(0)))),
-                   parallel(1, 8, store(1, var(1), load(4, var(1), kF32)))});
+                   parallel(1, 8, store(1, var(1), load(4, var(1), kOneF32)))});
      },
      "which was written before the end of a parallel region"},
     {"ThreadScratchAcrossABarrier",
      [] {
        return region({phase(0, 8, store(3, var(0), a(var(0)))),
-                      phase(1, 8, store(1, var(1), load(3, var(1), kF32)))});
+                      phase(1, 8, store(1, var(1), load(3, var(1), kOneF32)))});
      },
      "a load of S at"},
     {"ReadRaceInTheSecondPhase",
      [] {
        return region({phase(0, 8, store(4, var(0), a(var(0)))),
                       phase(1, 8,
-                            seq({store(1, var(1), load(4, int_imm(3), kF32)),
-                                 store(4, var(1), imm(9, kF32))}))});
+                            seq({store(1, var(1), load(4, int_imm(3), kOneF32)),
+                                 store(4, var(1), imm(9, kOneF32))}))});
      },
      "which another iteration of the parallel loop writes"},
     {"PoisonAddress",
      [] {
        return loop(0, 8,
-                   store(1, binary(kAdd, var(0), cast(load(2, int_imm(0), kF32), Dtype::kI64)),
-                         imm(0, kF32)));
+                   store(1, binary(kAdd, var(0), cast(load(2, int_imm(0), kOneF32), Dtype::kI64)),
+                         imm(0, kOneF32)));
      },
      "an address depends on a load of W at 0, which nothing has written"},
     {"PoisonCondition",
      [] {
        return loop(0, 8,
-                   if_then(binary(kLt, load(2, int_imm(0), kF32), imm(1, kF32)),
-                           store(1, var(0), imm(0, kF32))));
+                   if_then(binary(kLt, load(2, int_imm(0), kOneF32), imm(1, kOneF32)),
+                           store(1, var(0), imm(0, kOneF32))));
      },
      "a condition depends on a load of W at 0"},
     {"PoisonThroughMemory",
      [] {
        return loop(
            0, 8,
-           seq({store(2, int_imm(1), binary(kAdd, load(2, int_imm(0), kF32), imm(1, kF32))),
-                reg_write(0, load(2, int_imm(1), kF32)), store(1, var(0), reg_read(0, kF32))}));
+           seq({store(2, int_imm(1), binary(kAdd, load(2, int_imm(0), kOneF32), imm(1, kOneF32))),
+                reg_write(0, load(2, int_imm(1), kOneF32)),
+                store(1, var(0), reg_read(0, kOneF32))}));
      },
      "element [0] of output C depends on a load of W at 0, which nothing has written"},
     {"ReadBeforeAnotherWrites",  // right in half of all orders
      [] {
-       return seq({store(2, int_imm(0), imm(0, kF32)),
+       return seq({store(2, int_imm(0), imm(0, kOneF32)),
                    parallel(0, 2,
                             if_then(binary(kEq, var(0), int_imm(0)), copy_all(1),
-                                    store(2, int_imm(0), imm(5, kF32))))});
+                                    store(2, int_imm(0), imm(5, kOneF32))))});
      },
      "depends on a load of W at 0, which another iteration of the parallel loop writes"},
     {"DivisionByZero",
-     [] { return loop(0, 8, store(1, binary(kDiv, int_imm(7), var(0)), imm(0, kF32))); },
+     [] { return loop(0, 8, store(1, binary(kDiv, int_imm(7), var(0)), imm(0, kOneF32))); },
      "7 / 0 is not defined"},
 };
 class FlatEvalFinds : public ::testing::TestWithParam<Bug> {};
@@ -269,10 +272,10 @@ INSTANTIATE_TEST_SUITE_P(All, FlatEvalFinds, ::testing::ValuesIn(kBugs),
                          [](const auto& info) { return std::string(info.param.name); });
 
 TEST(FlatEval, PhasesSeeAllOfThePhaseBefore) {
-  const auto c =
-      run(base(),
-          region({phase(0, 8, store(4, var(0), a(var(0)))),
-                  phase(1, 8, store(1, var(1), load(4, binary(kSub, int_imm(7), var(1)), kF32)))}));
+  const auto c = run(
+      base(),
+      region({phase(0, 8, store(4, var(0), a(var(0)))),
+              phase(1, 8, store(1, var(1), load(4, binary(kSub, int_imm(7), var(1)), kOneF32)))}));
   ASSERT_TRUE(c) << c.error().text();
   EXPECT_EQ(*c, (std::vector<double>{7, 6, 5, 4, 3, 2, 1, 0}));
 }
@@ -280,9 +283,10 @@ TEST(FlatEval, PhasesSeeAllOfThePhaseBefore) {
 TEST(FlatEval, KernelsRunInOrderAndAgain) {
   Program p = base();
   const Expr i = var(0);
-  p.kernels = {{"begin", loop(0, 8, store(2, i, a(i)))},
-               {"twice", loop(0, 8, store(2, i, binary(kMul, load(2, i, kF32), imm(2, kF32))))},
-               {"end", loop(0, 8, store(1, i, load(2, i, kF32)))}};
+  p.kernels = {
+      {"begin", loop(0, 8, store(2, i, a(i)))},
+      {"twice", loop(0, 8, store(2, i, binary(kMul, load(2, i, kOneF32), imm(2, kOneF32))))},
+      {"end", loop(0, 8, store(1, i, load(2, i, kOneF32)))}};
   p.run = {0, 1, 1, 2};
   const std::vector<Bytes> inputs{iota()};
   const auto out = eval_flat(p, inputs);
@@ -311,7 +315,7 @@ TEST(FlatEval, LanesNobodyKeepsMayBeLoaded) {
                               binary(kAdd, select(first, imm(0, f32x4), load(2, int_imm(0), f32x4)),
                                      imm(1, f32x4)),
                               kept)),
-                   loop(1, 8, store(1, var(1), load(2, int_imm(0), kF32)))}));
+                   loop(1, 8, store(1, var(1), load(2, int_imm(0), kOneF32)))}));
   ASSERT_TRUE(c) << c.error().text();
   EXPECT_EQ((*c)[0], 3);
 }
@@ -319,8 +323,9 @@ TEST(FlatEval, LanesNobodyKeepsMayBeLoaded) {
 TEST(FlatEval, BuffersInOnePlace) {
   Program p = base();
   p.buffers.push_back({.name = "V", .size = 8, .scope = flat::Scope::kGlobal});
-  const auto c = run(p, seq({store(2, int_imm(0), imm(1, kF32)), store(5, int_imm(0), imm(2, kF32)),
-                             loop(0, 8, store(1, var(0), load(2, int_imm(0), kF32)))}));
+  const auto c =
+      run(p, seq({store(2, int_imm(0), imm(1, kOneF32)), store(5, int_imm(0), imm(2, kOneF32)),
+                  loop(0, 8, store(1, var(0), load(2, int_imm(0), kOneF32)))}));
   ASSERT_FALSE(c);
   EXPECT_NE(c.error().text().find("another buffer in the same place"), std::string::npos)
       << c.error().text();

@@ -14,10 +14,10 @@ namespace {
 
 using namespace flat;
 
-Expr n(std::int64_t value) { return int_imm(value); }
+Expr num(std::int64_t value) { return int_imm(value); }
 Expr v() { return var(0); }
 Expr plus(Expr a, Expr b) { return binary(flat::BinaryOp::kAdd, std::move(a), std::move(b)); }
-Expr times(Expr a, std::int64_t b) { return binary(flat::BinaryOp::kMul, std::move(a), n(b)); }
+Expr times(Expr a, std::int64_t b) { return binary(flat::BinaryOp::kMul, std::move(a), num(b)); }
 Expr at(int buffer, Expr index) { return load(buffer, std::move(index), {Dtype::kF32, 1}); }
 
 Program with(Stmt body) {
@@ -27,7 +27,7 @@ Program with(Stmt body) {
   p.buffers = {{.name = "A", .size = 64, .scope = flat::Scope::kInput},
                {.name = "B", .size = 64, .scope = flat::Scope::kOutput}};
   p.vars = {"i"};
-  set_run(p, seq({store(1, n(0), load(0, n(0), {Dtype::kF32, 64})), std::move(body)}));
+  set_run(p, seq({store(1, num(0), load(0, num(0), {Dtype::kF32, 64})), std::move(body)}));
   return p;
 }
 
@@ -52,24 +52,25 @@ constexpr std::string_view kFilled = "B[0 : 64] = A[0 : 64]\n";
 
 TEST(Carry, KeepsWhatTheNextIterationLoads) {
   EXPECT_EQ(
-      carried(for_loop(0, n(1), n(9), store(1, v(), plus(at(1, plus(v(), n(-1))), at(0, v()))))),
+      carried(
+          for_loop(0, num(1), num(9), store(1, v(), plus(at(1, plus(v(), num(-1))), at(0, v()))))),
       std::string(kFilled) + "r0 = B[0]\nfor i in 1..9 {\n  r0 = r0 + A[i]\n  B[i] = r0\n}\n");
   // Backwards, in longer steps.
-  const Expr down = plus(times(v(), -2), n(40));
-  EXPECT_EQ(
-      carried(for_loop(0, n(0), n(8), store(1, down, plus(at(1, plus(down, n(2))), at(0, v()))))),
-      std::string(kFilled) +
-          "r0 = B[42]\nfor i in 0..8 {\n  r0 = r0 + A[i]\n  B[i * -2 + 40] = r0\n}\n");
+  const Expr down = plus(times(v(), -2), num(40));
+  EXPECT_EQ(carried(for_loop(0, num(0), num(8),
+                             store(1, down, plus(at(1, plus(down, num(2))), at(0, v()))))),
+            std::string(kFilled) +
+                "r0 = B[42]\nfor i in 0..8 {\n  r0 = r0 + A[i]\n  B[i * -2 + 40] = r0\n}\n");
 }
 
 TEST(Carry, KeepsLanesThatAreMaskedAlike) {
   const Type four{Dtype::kF32, 4};
-  const Expr mask = binary(flat::BinaryOp::kLt, ramp(n(0), 1, 4), broadcast(n(3), 4));
+  const Expr mask = binary(flat::BinaryOp::kLt, ramp(num(0), 1, 4), broadcast(num(3), 4));
   const Expr here = times(v(), 4);
   const auto body = [&](const Expr& masked) {
-    return for_loop(0, n(1), n(9),
+    return for_loop(0, num(1), num(9),
                     store(1, here,
-                          binary(flat::BinaryOp::kAdd, load(1, plus(here, n(-4)), four, masked),
+                          binary(flat::BinaryOp::kAdd, load(1, plus(here, num(-4)), four, masked),
                                  load(0, here, four)),
                           mask));
   };
@@ -81,17 +82,17 @@ TEST(Carry, KeepsLanesThatAreMaskedAlike) {
   EXPECT_EQ(carried(body(nullptr)), std::string(kFilled) +
                                         "r0 = B[0 : 4]\nfor i in 1..9 {\n  r0 = r0 + A[i * 4 : 4]\n"
                                         "  B[i * 4 : 4 | ramp(0, 1, 4) < x4(3)] = r0\n}\n");
-  const Stmt differ = body(binary(flat::BinaryOp::kLt, ramp(n(0), 1, 4), broadcast(n(2), 4)));
+  const Stmt differ = body(binary(flat::BinaryOp::kLt, ramp(num(0), 1, 4), broadcast(num(2), 4)));
   EXPECT_EQ(carried(differ), printed(with(differ)));
   // Rows of seven: a vector and three lanes.
   const auto row = [&](std::int64_t first, const Expr& masked) {
-    const Expr there = plus(times(v(), 7), n(first));
+    const Expr there = plus(times(v(), 7), num(first));
     return store(
         1, there,
-        binary(flat::BinaryOp::kAdd, load(1, plus(there, n(-7)), four), load(0, there, four)),
+        binary(flat::BinaryOp::kAdd, load(1, plus(there, num(-7)), four), load(0, there, four)),
         masked);
   };
-  EXPECT_EQ(carried(for_loop(0, n(1), n(7), seq({row(0, nullptr), row(4, mask)}))),
+  EXPECT_EQ(carried(for_loop(0, num(1), num(7), seq({row(0, nullptr), row(4, mask)}))),
             std::string(kFilled) +
                 "r0 = B[0 : 4]\nr1 = B[4 : 4]\nfor i in 1..7 {\n  r0 = r0 + A[i * 7 : 4]\n"
                 "  B[i * 7 : 4] = r0\n  r1 = r1 + A[i * 7 + 4 : 4]\n"
@@ -100,20 +101,21 @@ TEST(Carry, KeepsLanesThatAreMaskedAlike) {
 
 TEST(Carry, KeepsRowsApart) {
   const auto row = [](std::int64_t offset) {
-    const Expr here = plus(v(), n(offset));
-    return store(1, here, plus(at(1, plus(here, n(-1))), at(0, here)));
+    const Expr here = plus(v(), num(offset));
+    return store(1, here, plus(at(1, plus(here, num(-1))), at(0, here)));
   };
-  EXPECT_EQ(carried(for_loop(0, n(1), n(9), seq({row(0), row(20)}))),
+  EXPECT_EQ(carried(for_loop(0, num(1), num(9), seq({row(0), row(20)}))),
             std::string(kFilled) +
                 "r0 = B[0]\nr1 = B[20]\nfor i in 1..9 {\n  r0 = r0 + A[i]\n  B[i] = r0\n"
                 "  r1 = r1 + A[i + 20]\n  B[i + 20] = r1\n}\n");
   // The second goes on with what the first has stored in the same iteration.
-  EXPECT_EQ(carried(for_loop(0, n(1), n(9), seq({row(0), row(1)}))),
+  EXPECT_EQ(carried(for_loop(0, num(1), num(9), seq({row(0), row(1)}))),
             std::string(kFilled) +
                 "r0 = B[0]\nfor i in 1..9 {\n  r0 = r0 + A[i]\n  B[i] = r0\n"
                 "  B[i + 1] = B[i] + A[i + 1]\n}\n");
   // The first would go on with what the second has stored.
-  const Stmt close = for_loop(0, n(1), n(9), seq({row(0), store(1, plus(v(), n(-1)), at(0, v()))}));
+  const Stmt close =
+      for_loop(0, num(1), num(9), seq({row(0), store(1, plus(v(), num(-1)), at(0, v()))}));
   EXPECT_EQ(carried(close), printed(with(close)));
 }
 
@@ -121,11 +123,11 @@ TEST(Carry, LeavesOthersAlone) {
   const auto same = [](const Stmt& body) { EXPECT_EQ(carried(body), printed(with(body))); };
   // The same element, one of two iterations before, one under a mask, and what another place may
   // be.
-  same(for_loop(0, n(0), n(9), store(1, n(3), plus(at(1, n(3)), at(0, v())))));
-  same(for_loop(0, n(2), n(9), store(1, v(), plus(at(1, plus(v(), n(-2))), at(0, v())))));
-  same(for_loop(0, n(1), n(2), store(1, v(), plus(at(1, plus(v(), n(-1))), at(0, v())))));
-  same(for_loop(0, n(1), n(9),
-                seq({store(1, v(), plus(at(1, plus(v(), n(-1))), at(0, v()))),
+  same(for_loop(0, num(0), num(9), store(1, num(3), plus(at(1, num(3)), at(0, v())))));
+  same(for_loop(0, num(2), num(9), store(1, v(), plus(at(1, plus(v(), num(-2))), at(0, v())))));
+  same(for_loop(0, num(1), num(2), store(1, v(), plus(at(1, plus(v(), num(-1))), at(0, v())))));
+  same(for_loop(0, num(1), num(9),
+                seq({store(1, v(), plus(at(1, plus(v(), num(-1))), at(0, v()))),
                      store(1, times(v(), 3), at(0, v()))})));
 }
 

@@ -2,7 +2,6 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <cstdlib>
 
 #include "compiler/lower/lower.h"
 #include "compiler/te/naive_nest.h"
@@ -10,16 +9,12 @@
 #include "support/check_flat.h"
 #include "support/random_trace.h"
 #include "support/targets.h"
+#include "unit/lower/rounds.h"
 
 namespace lathe {
 namespace {
 
 constexpr double kMaxError = 1e-4;
-
-std::uint64_t rounds() {
-  const char* asked = std::getenv("LATHE_RANDOM_ROUNDS");
-  return asked ? std::strtoull(asked, nullptr, 10) : 150;
-}
 
 // An axis of the image, with a stride and a dilation now and then; its filter may be read
 // backwards.
@@ -109,7 +104,7 @@ schedule::Trace first_steps(const te::Workload& workload, Rng& rng) {
 
 TEST(CookToom, RandomSchedulesComputeTheSame) {
   int lowered = 0;
-  for (std::uint64_t seed = 0; seed < rounds() && !::testing::Test::HasFatalFailure(); ++seed) {
+  for (std::uint64_t seed = 0; seed < rounds(150) && !::testing::Test::HasFatalFailure(); ++seed) {
     Rng rng(seed);
     const te::Workload workload = random_convolution(rng);
     RandomScheduleOptions options;
@@ -128,7 +123,7 @@ TEST(CookToom, RandomSchedulesComputeTheSame) {
         << "seed " << seed << "\n"
         << describe(workload, s) << flat::print(*flat);
   }
-  EXPECT_GT(2 * lowered, static_cast<int>(rounds()));
+  EXPECT_GT(2 * lowered, static_cast<int>(rounds(150)));
 }
 
 // Where the sums are written out, nothing is multiplied by 0 or 1, and what results share is

@@ -1,7 +1,6 @@
 // Random programs under random legal schedules, lowered through every pass, against the evaluation
 // of the expression and of the nest. What lowering may refuse it must refuse as the schedule's
 // fault, never get wrong.
-#include <cstdlib>
 
 #include <gtest/gtest.h>
 
@@ -13,14 +12,10 @@
 #include "support/random_trace.h"
 #include "support/random_workload.h"
 #include "unit/lower/elementwise.h"
+#include "unit/lower/rounds.h"
 
 namespace lathe {
 namespace {
-
-std::uint64_t rounds() {
-  const char* asked = std::getenv("LATHE_RANDOM_ROUNDS");
-  return asked ? std::strtoull(asked, nullptr, 10) : 1'000;
-}
 
 // Some programs may have little code at edges, or none.
 std::int64_t edge_accesses(std::uint64_t seed) {
@@ -60,10 +55,10 @@ bool check(std::uint64_t seed, bool open_sizes, double recurrences) {
 
 void check_all(std::uint64_t first, bool open_sizes, double recurrences = 0.15) {
   std::uint64_t lowered = 0;
-  for (std::uint64_t seed = first; seed < first + rounds() && !::testing::Test::HasFailure();
+  for (std::uint64_t seed = first; seed < first + rounds(1'000) && !::testing::Test::HasFailure();
        ++seed)
     lowered += check(seed, open_sizes, recurrences);
-  EXPECT_GE(lowered * 2, rounds()) << "most schedules should lower";
+  EXPECT_GE(lowered * 2, rounds(1'000)) << "most schedules should lower";
 }
 
 TEST(LoweredSchedules, WithKnownSizes) { check_all(0, false); }

@@ -1,6 +1,5 @@
 // NaN, infinities, zeros of both signs, the smallest and the largest numbers in the inputs:
 // whatever the schedule, what the expression says, through every pass.
-#include <cstdlib>
 
 #include <gtest/gtest.h>
 
@@ -12,14 +11,10 @@
 #include "support/random_workload.h"
 #include "support/special_values.h"
 #include "unit/lower/elementwise.h"
+#include "unit/lower/rounds.h"
 
 namespace lathe {
 namespace {
-
-std::uint64_t rounds() {
-  const char* asked = std::getenv("LATHE_RANDOM_ROUNDS");
-  return asked ? std::strtoull(asked, nullptr, 10) : 500;
-}
 
 std::string difference(const std::vector<interp::Tensor>& want, const flat::Program& flat,
                        const std::vector<interp::Tensor>& inputs) {
@@ -38,7 +33,7 @@ std::string difference(const std::vector<interp::Tensor>& want, const flat::Prog
 
 TEST(SpecialValues, AreTreatedAlikeUnderEverySchedule) {
   std::uint64_t lowered = 0, known = 0, elements = 0;
-  for (std::uint64_t seed = 1; seed <= rounds() && !::testing::Test::HasFailure(); ++seed) {
+  for (std::uint64_t seed = 1; seed <= rounds(500) && !::testing::Test::HasFailure(); ++seed) {
     Rng rng(seed);
     const te::Workload workload =
         random_workload(rng, {.dtypes = seed % 3 == 0, .max_iterations = 3'000});
@@ -59,7 +54,7 @@ TEST(SpecialValues, AreTreatedAlikeUnderEverySchedule) {
     EXPECT_EQ(difference(*want, *scheduled, inputs), "") << "seed " << seed << "\n"
                                                          << describe(workload, s);
   }
-  EXPECT_GE(lowered * 2, rounds());
+  EXPECT_GE(lowered * 2, rounds(500));
   EXPECT_GE(known * 2, elements) << "of most elements something is known";
 }
 

@@ -11,40 +11,40 @@ constexpr std::string_view kConvolution =
     "Y[n,k,y:9,x:10] = sum(c,r,s) X[n,c,y+r-1,x+s-1 else 0] * W[k,c,r,s]";
 
 // Transforms multiply rounding errors: of F(6, 3) by less than 100.
-constexpr double kErrors = 100;
+constexpr double kImageErrors = 100;
 
-void expect_same(std::string_view text, const CookToom& step) {
+void expect_same_image(std::string_view text, const CookToom& step) {
   const te::Workload workload = program(text);
   ir::Nest nest = te::naive_nest(workload);
   must_apply(nest, {step});
-  schedule::expect_same(workload, nest, kErrors);
+  schedule::expect_same(workload, nest, kImageErrors);
 }
 
 TEST(CookToom, ComputesTheSame) {
   for (const std::int64_t m : {1, 2, 3, 4, 6})
-    for (const std::int64_t n : {2, 4}) expect_same(kConvolution, {"Y", {"r", "s"}, {m, n}});
-  expect_same(kConvolution, {"Y", {"s", "r"}, {2, 4}});
-  expect_same(kConvolution, {"Y", {"s"}, {4}});
+    for (const std::int64_t n : {2, 4}) expect_same_image(kConvolution, {"Y", {"r", "s"}, {m, n}});
+  expect_same_image(kConvolution, {"Y", {"s", "r"}, {2, 4}});
+  expect_same_image(kConvolution, {"Y", {"s"}, {4}});
 }
 
 TEST(CookToom, TakesAnySumOverNeighbours) {
-  expect_same("X: f32[20]; const W: f32[5]; Y[i] = sum(j) X[i+j] * W[j]", {"Y", {"j"}, {3}});
-  expect_same("X: f32[20]; W: f32[5]; Y[i] = sum(j) W[j] * X[i+j]", {"Y", {"j"}, {2}});
+  expect_same_image("X: f32[20]; const W: f32[5]; Y[i] = sum(j) X[i+j] * W[j]", {"Y", {"j"}, {3}});
+  expect_same_image("X: f32[20]; W: f32[5]; Y[i] = sum(j) W[j] * X[i+j]", {"Y", {"j"}, {2}});
   // Depthwise, a stride in the direction that is not transformed, and three taps of which one axis
   // is transformed.
-  expect_same(
+  expect_same_image(
       "X: f32[3,9,9]; const W: f32[3,3,2]\n"
       "Y[c,y:4,x:8] = sum(r,s) X[c,2*y+r,x+s] * W[c,r,s]",
       {"Y", {"s"}, {4}});
   // A filter for each group, a stage before and one after.
-  expect_same(
+  expect_same_image(
       "X: f32[2,4,7]; const W: f32[2,3,4,3]\n"
       "T[g,c,x] = max(X[g,c,x], 0.0)\n"
       "Y[g,k,x:7] = sum(c,s) T[g,c,x+s-1 else 0] * W[g,k,c,s]\n"
       "Z[g,k,x] = Y[g,k,x] + 1.0",
       {"Y", {"s"}, {4}});
   // In three dimensions.
-  expect_same(
+  expect_same_image(
       "X: f32[4,5,6]; const W: f32[3,2,3]\n"
       "Y[z:4,y:4,x:6] = sum(q,r,s) X[z+q-1,y+r,x+s-1 else 0] * W[q,r,s]",
       {"Y", {"q", "r", "s"}, {2, 3, 4}});
@@ -58,17 +58,17 @@ TEST(CookToom, TakesStrides) {
           "X: f32[3,40]; const W: f32[3,2,{0}]\n"
           "Y[k,x:9] = sum(c,s) X[c,{1}*x+s-{2} else 0] * W[c,k,s]",
           taps, stride, std::min(1, taps - 1));
-      for (const std::int64_t tile : {1, 2, 4}) expect_same(one, {"Y", {"s"}, {tile}});
+      for (const std::int64_t tile : {1, 2, 4}) expect_same_image(one, {"Y", {"s"}, {tile}});
     }
   for (const std::int64_t tile : {1, 2, 3, 4}) {
     const std::string two =
         "X: f32[2,3,11,14]; const W: f32[4,3,3,5]\n"
         "Y[n,k,y:5,x:6] = sum(c,r,s) X[n,c,2*y+r-1,2*x+s-1 else 0] * W[k,c,r,s]";
-    expect_same(two, {"Y", {"r", "s"}, {tile, 2}});
-    expect_same(two, {"Y", {"s", "r"}, {2, tile}});
-    expect_same(two, {"Y", {"r"}, {tile}});
+    expect_same_image(two, {"Y", {"r", "s"}, {tile, 2}});
+    expect_same_image(two, {"Y", {"s", "r"}, {2, tile}});
+    expect_same_image(two, {"Y", {"r"}, {tile}});
     // A stride along one axis.
-    expect_same(
+    expect_same_image(
         "X: f32[3,11,14]; const W: f32[4,3,3,5]\n"
         "Y[k,y:9,x:6] = sum(c,r,s) X[c,y+r,2*x+s-1 else 0] * W[k,c,r,s]",
         {"Y", {"r", "s"}, {tile, 2}});
@@ -85,16 +85,16 @@ TEST(CookToom, TakesDilations) {
             "X: f32[3,40]; const W: f32[3,2,{0}]\n"
             "Y[k,x:9] = sum(c,s) X[c,{1}*x+{2}*s-{3} else 0] * W[c,k,s]",
             taps, stride, dilation, taps > 1 ? dilation : 0);
-        for (const std::int64_t tile : {1, 2, 4}) expect_same(one, {"Y", {"s"}, {tile}});
+        for (const std::int64_t tile : {1, 2, 4}) expect_same_image(one, {"Y", {"s"}, {tile}});
       }
   const std::string two =
       "X: f32[2,3,11,13]; const W: f32[4,3,3,3]\n"
       "Y[n,k,y:11,x:7] = sum(c,r,s) X[n,c,y+2*r-2,2*x+3*s-3 else 0] * W[k,c,r,s]";
   for (const std::int64_t tile : {1, 2, 3, 4}) {
-    expect_same(two, {"Y", {"r", "s"}, {tile, 2}});
-    expect_same(two, {"Y", {"s", "r"}, {2, tile}});
-    expect_same(two, {"Y", {"r"}, {tile}});
-    expect_same(two, {"Y", {"s"}, {tile}});
+    expect_same_image(two, {"Y", {"r", "s"}, {tile, 2}});
+    expect_same_image(two, {"Y", {"s", "r"}, {2, tile}});
+    expect_same_image(two, {"Y", {"r"}, {tile}});
+    expect_same_image(two, {"Y", {"s"}, {tile}});
   }
 }
 
@@ -102,10 +102,10 @@ TEST(CookToom, TakesDilations) {
 TEST(CookToom, TakesBackwardFiltersAndPhases) {
   for (const char* read : {"x-s+3", "x-2*s+4", "2*x-3*s+7"})
     for (const std::int64_t tile : {1, 2, 4})
-      expect_same(fmt::format("X: f32[3,30]; const W: f32[3,2,4]\n"
-                              "Y[k,x:9] = sum(c,s) X[c,{} else 0] * W[c,k,s]",
-                              read),
-                  {"Y", {"s"}, {tile}});
+      expect_same_image(fmt::format("X: f32[3,30]; const W: f32[3,2,4]\n"
+                                    "Y[k,x:9] = sum(c,s) X[c,{} else 0] * W[c,k,s]",
+                                    read),
+                        {"Y", {"s"}, {tile}});
   for (const char* shift : {"p", "2*p", "-3*p", "p-2*q"})
     for (const char* tap : {"r", "2*r", "-r"})
       for (const std::int64_t tile : {2, 3}) {
@@ -113,9 +113,9 @@ TEST(CookToom, TakesBackwardFiltersAndPhases) {
             "X: f32[2,20,12]; const W: f32[2,3,4,2,3]\n"
             "Y[k,y:5,p,x:11,q] = sum(c,r,s) X[c,y+{}+{}+5,x+s-1 else 0] * W[p,q,k,r,s]",
             shift, tap);
-        expect_same(image, {"Y", {"r", "s"}, {tile, 4}});
-        expect_same(image, {"Y", {"s", "r"}, {4, tile}});
-        expect_same(image, {"Y", {"r"}, {tile}});
+        expect_same_image(image, {"Y", {"r", "s"}, {tile, 4}});
+        expect_same_image(image, {"Y", {"s", "r"}, {4, tile}});
+        expect_same_image(image, {"Y", {"r"}, {tile}});
       }
 }
 

@@ -10,7 +10,7 @@ constexpr std::string_view kNorm =
     "X: f32[5,7]\nM[i] = max(j) X[i,j]\nE[i,j] = exp(X[i,j] - M[i])\nS[i] = sum(j) E[i,j]\n"
     "Y[i,j] = E[i,j] / S[i]";
 
-Split split(const std::string& loop, std::int64_t factor) {
+Split split_named(const std::string& loop, std::int64_t factor) {
   return {loop, factor, loop + ".o", loop + ".r", ir::Tail::kPeel};
 }
 
@@ -34,16 +34,17 @@ TEST(Join, KeepsRowsForOneIteration) {
 
 TEST(Join, TakesBlocksOfRowsWithATail) {
   for (const std::int64_t rows : {1, 2, 3, 5, 8})
-    EXPECT_EQ(homes(kNorm, {split("M.i", rows), split("E.i", rows), split("S.i", rows),
-                            split("Y.i", rows), Join{{"M.i.o", "E.i.o", "S.i.o", "Y.i.o"}}}),
-              "M:M.i.o E:M.i.o S:M.i.o ")
+    EXPECT_EQ(
+        homes(kNorm, {split_named("M.i", rows), split_named("E.i", rows), split_named("S.i", rows),
+                      split_named("Y.i", rows), Join{{"M.i.o", "E.i.o", "S.i.o", "Y.i.o"}}}),
+        "M:M.i.o E:M.i.o S:M.i.o ")
         << rows;
 }
 
 TEST(Join, TakesRowsThatAreTiledInside) {
-  EXPECT_EQ(homes(kNorm, {split("M.i", 4), split("E.i", 4), split("S.i", 4), split("Y.i", 4),
-                          split("E.i.r", 3), split("M.i.r", 2), split("E.j", 4),
-                          Join{{"M.i.o", "E.i.o", "S.i.o", "Y.i.o"}}}),
+  EXPECT_EQ(homes(kNorm, {split_named("M.i", 4), split_named("E.i", 4), split_named("S.i", 4),
+                          split_named("Y.i", 4), split_named("E.i.r", 3), split_named("M.i.r", 2),
+                          split_named("E.j", 4), Join{{"M.i.o", "E.i.o", "S.i.o", "Y.i.o"}}}),
             "M:M.i.o E:M.i.o S:M.i.o ");
 }
 
@@ -64,7 +65,7 @@ TEST(Join, LetsWholeDimensionsBeReadAnyhow) {
 
 TEST(Join, TakesAStrideOverWholeBlocks) {
   EXPECT_EQ(homes("X: f32[6]\nT[i] = X[i] * 2.0\nY[i:3] = T[2*i]",
-                  {split("T.i", 2), Join{{"T.i.o", "Y.i"}}}),
+                  {split_named("T.i", 2), Join{{"T.i.o", "Y.i"}}}),
             "T:T.i.o ");
 }
 
@@ -122,7 +123,7 @@ TEST(Join, LeavesSumsThatAreUnderWay) {
   // The cache of C is made anew for each part of the sum, so C keeps what the parts add up to.
   EXPECT_EQ(
       homes("A: f32[4,6]; B: f32[6,5]\nC[i,j] = sum(k) A[i,k] * B[k,j]\nD[i,j] = relu(C[i,j])",
-            {split("C.k", 2), Reorder{{"C.k.o", "C.i", "C.j", "C.k.r"}},
+            {split_named("C.k", 2), Reorder{{"C.k.o", "C.i", "C.j", "C.k.r"}},
              ReverseComputeAt{"D", "C.k.o"}, Cache{"C", "c", "C.k.o", ir::Scope::kMemory, {}},
              Join{{"c.d0", "D.i@C.k.o"}}}),
       "c:C.k.o ");
@@ -138,11 +139,12 @@ TEST(Join, RefusesWhatIsNotThereYet) {
   refused("X: f32[6,6]\nT[i,j] = X[i,j] * 2.0\nY[i,j] = T[j,i]", {Join{{"T.i", "Y.i"}}});
   // A neighbour in the next block of rows, which a tile reaches.
   refused("X: f32[14]\nT[i] = X[i] * 2.0\nY[i:12] = T[i] + T[i+2]",
-          {split("T.i", 7), split("T.i.r", 4), split("Y.i", 7), Join{{"T.i.o", "Y.i.o"}}});
+          {split_named("T.i", 7), split_named("T.i.r", 4), split_named("Y.i", 7),
+           Join{{"T.i.o", "Y.i.o"}}});
   // Blocks of rows that do not belong together.
-  refused(
-      "X: f32[6]\nT[i] = X[i] * 2.0\nY[i] = T[i] + 1.0",
-      {split("T.i", 2), split("Y.i", 3), Reorder{{"T.i.r", "T.i.o"}}, Join{{"T.i.r", "Y.i.o"}}});
+  refused("X: f32[6]\nT[i] = X[i] * 2.0\nY[i] = T[i] + 1.0",
+          {split_named("T.i", 2), split_named("Y.i", 3), Reorder{{"T.i.r", "T.i.o"}},
+           Join{{"T.i.r", "Y.i.o"}}});
 }
 
 TEST(Join, NamesWhatIsWrong) {
@@ -151,7 +153,7 @@ TEST(Join, NamesWhatIsWrong) {
   EXPECT_EQ(refusal(kNorm, {Join{{"M.i", "Z.i"}}}), Refusal::kNoSuchLoop);
   EXPECT_EQ(refusal(kNorm, {Join{{"M.i", "S.i"}}}), Refusal::kBreaksDependence);
   EXPECT_EQ(refusal(kNorm, {Join{{"E.i", "M.i"}}}), Refusal::kNotAlike);
-  EXPECT_EQ(refusal(kNorm, {split("M.i", 2), Join{{"M.i.o", "E.i"}}}), Refusal::kNotAlike);
+  EXPECT_EQ(refusal(kNorm, {split_named("M.i", 2), Join{{"M.i.o", "E.i"}}}), Refusal::kNotAlike);
   EXPECT_EQ(refusal("X: f32[4,4]\nS[i] = sum(j) X[i,j]\nY[j] = sum(i) X[i,j] * S[i]",
                     {Reorder{{"Y.i", "Y.j"}}, Join{{"S.i", "Y.i"}}}),
             Refusal::kReductionInParallel);
@@ -161,11 +163,12 @@ TEST(Join, NamesWhatIsWrong) {
 // of them to the next.
 TEST(Join, ThenReducesBehindACacheThatEndsEarly) {
   for (const std::int64_t parts : {2, 3, 4})
-    EXPECT_EQ(homes("X: f32[5,4]\nM[i] = sum(k) X[i,k]\nY[i,j] = X[i,j] - M[i]",
-                    {split("M.k", 2), Rfactor{"M", "M.k.o", "P"}, Join{{"M.i", "M.i@P"}},
-                     split("M.r@P", parts), Cache{"P", "c", "M.r@P.o", ir::Scope::kMemory, {}},
-                     ReverseComputeAt{"M", "c.d0"}}),
-              "P:M.i c:c.d0 ")
+    EXPECT_EQ(
+        homes("X: f32[5,4]\nM[i] = sum(k) X[i,k]\nY[i,j] = X[i,j] - M[i]",
+              {split_named("M.k", 2), Rfactor{"M", "M.k.o", "P"}, Join{{"M.i", "M.i@P"}},
+               split_named("M.r@P", parts), Cache{"P", "c", "M.r@P.o", ir::Scope::kMemory, {}},
+               ReverseComputeAt{"M", "c.d0"}}),
+        "P:M.i c:c.d0 ")
         << parts;
 }
 

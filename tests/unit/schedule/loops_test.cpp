@@ -6,12 +6,12 @@ namespace {
 
 using R = Refusal;
 
-Trace split(const char* loop, std::int64_t factor) {
+Trace split_once(const char* loop, std::int64_t factor) {
   return {Split{loop, factor, std::string(loop) + "o", std::string(loop) + "i"}};
 }
 
 TEST(Split, ReplacesADigitByTwo) {
-  const std::string text = after(kMatmul, split("C.i", 4));
+  const std::string text = after(kMatmul, split_once("C.i", 4));
   EXPECT_NE(text.find("for C.io < 3:\n  for C.ii < 4:"), std::string::npos) << text;
   EXPECT_NE(text.find("i = C.io*4 + C.ii < 10;"), std::string::npos) << text;
 }
@@ -40,18 +40,18 @@ TEST(Split, OfAReductionKeepsItsWriteBackToIterationsThatSum) {
 
 TEST(Split, OfAReductionMayNotLoseTheLastIterationThatAConsumerWaitsFor) {
   constexpr std::string_view kText = "X: f32[9]; Y[i:7] = sum(r:3) X[i+r]; Z[i] = max(Y[i], 0.0)";
-  EXPECT_EQ(
-      refusal(kText, {Reorder{{"Y.r", "Y.i"}}, ReverseComputeAt{"Z", "Y.i"}, split("Y.r", 2)[0]}),
-      R::kBadFactor);
+  EXPECT_EQ(refusal(kText, {Reorder{{"Y.r", "Y.i"}}, ReverseComputeAt{"Z", "Y.i"},
+                            split_once("Y.r", 2)[0]}),
+            R::kBadFactor);
 }
 
 TEST(Split, Refusals) {
-  EXPECT_EQ(refusal(kMatmul, split("C.q", 4)), R::kNoSuchLoop);
-  EXPECT_EQ(refusal(kMatmul, split("C.i", 0)), R::kNotPositive);
+  EXPECT_EQ(refusal(kMatmul, split_once("C.q", 4)), R::kNoSuchLoop);
+  EXPECT_EQ(refusal(kMatmul, split_once("C.i", 0)), R::kNotPositive);
   EXPECT_EQ(refusal(kMatmul, {Split{"C.i", std::int64_t{4}, "C.j", "ii"}}), R::kNameTaken);
   EXPECT_EQ(refusal(kMatmul, {Split{"C.i", std::int64_t{4}, "x", "x"}}), R::kNameTaken);
   EXPECT_EQ(refusal(kMatmul, {Annotate{.loop = "C.j", .kind = ir::LoopKind::kVectorized},
-                              split("C.j", 4)[0]}),
+                              split_once("C.j", 4)[0]}),
             R::kAlreadyBound);
   EXPECT_EQ(refusal(kMatmul, {Split{"C.k", std::int64_t{4}, "ko", "ki", ir::Tail::kShift}}),
             R::kShiftRepeatsReduction);
@@ -61,10 +61,10 @@ TEST(Split, Refusals) {
 // these.
 TEST(Split, TilesAreNotMuchLongerThanTheirLoop) {
   constexpr std::int64_t kMany = 1'000'000'000'000;
-  EXPECT_EQ(refusal(kMatmul, split("C.i", kMany)), R::kTooLong);
-  EXPECT_EQ(refusal(kMatmul, split("C.i", (1 << 24) + 1)), R::kTooLong);
-  after(kMatmul, split("C.i", 1 << 24));
-  after("A: f32[2000000000]; B[i] = A[i]", split("B.i", 1'999'999'999));
+  EXPECT_EQ(refusal(kMatmul, split_once("C.i", kMany)), R::kTooLong);
+  EXPECT_EQ(refusal(kMatmul, split_once("C.i", (1 << 24) + 1)), R::kTooLong);
+  after(kMatmul, split_once("C.i", 1 << 24));
+  after("A: f32[2000000000]; B[i] = A[i]", split_once("B.i", 1'999'999'999));
   constexpr std::int64_t kTile = 1 << 24;
   EXPECT_EQ(refusal(kMatmul, {Split{"C.i", kTile, "a", "b"}, Split{"C.j", kTile, "c", "d"},
                               Reorder{{"a", "c", "b", "d"}}, Fuse{{"b", "d"}, "f"}}),

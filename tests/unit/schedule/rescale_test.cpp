@@ -11,7 +11,7 @@ namespace lathe::schedule {
 namespace {
 
 // Exponentials are rounded once more.
-constexpr double kErrors = 4;
+constexpr double kRescaledErrors = 4;
 
 // Cuts the reductions' loop `k` in parts.
 Trace parts(const std::vector<std::string>& blocks, std::int64_t factor, int dim = 0) {
@@ -37,20 +37,20 @@ void expect_same_of_specials(const te::Workload& workload, const ir::Nest& nest)
     const auto got = interp::evaluate(ir::SizedNest(nest, {}), inputs);
     ASSERT_TRUE(got) << got.error().text();
     for (std::size_t i = 0; i < want->size(); ++i)
-      EXPECT_EQ(interp::compare((*want)[i], (*got)[i].values, kErrors), "")
+      EXPECT_EQ(interp::compare((*want)[i], (*got)[i].values, kRescaledErrors), "")
           << "seed " << seed << "\n"
           << ir::print(nest);
   }
 }
 
-struct Case {
+struct RescaledCase {
   const char* name;
   std::string_view text;
   Trace first;  // steps before
   std::vector<std::string> blocks;
 };
 
-const Case kCases[] = {
+const RescaledCase kCases[] = {
     {"sum", "X: f32[3,23]\nM[i] = max(k) X[i,k]\nY[i] = sum(k) exp(X[i,k] - M[i])", {}, {"M", "Y"}},
     {"least",
      "X: f32[3,23]\nM[i] = min(k) X[i,k]\nY[i] = sum(k) exp(M[i] - X[i,k])",
@@ -117,9 +117,9 @@ const Case kCases[] = {
      {"M", "Y"}},
 };
 
-class Rescaled : public ::testing::TestWithParam<Case> {};
+class Rescaled : public ::testing::TestWithParam<RescaledCase> {};
 TEST_P(Rescaled, ComputesTheSame) {
-  const Case& c = GetParam();
+  const RescaledCase& c = GetParam();
   for (const std::int64_t factor : {1, 2, 7, 8, 22, 23, 30})
     for (const int dim : {0, -1}) {
       SCOPED_TRACE(fmt::format("parts of {}, dimension {}", factor, dim));
@@ -127,7 +127,7 @@ TEST_P(Rescaled, ComputesTheSame) {
       trace.push_back(Rescale{c.blocks[1], c.blocks[0]});
       ir::Nest nest = nest_of(c.text);
       must_apply(nest, trace);
-      expect_same(program(c.text), nest, kErrors);
+      expect_same(program(c.text), nest, kRescaledErrors);
       expect_same_of_specials(program(c.text), nest);
     }
 }
@@ -148,7 +148,7 @@ TEST(Rescale, LetsBothReductionsGoThroughAPartTogether) {
   trace.push_back(Annotate{.loop = "M.p", .kind = ir::LoopKind::kParallel});
   ir::Nest nest = nest_of(text);
   must_apply(nest, trace);
-  expect_same(program(text), nest, kErrors);
+  expect_same(program(text), nest, kRescaledErrors);
   EXPECT_EQ(nest.blocks_in(nest.find_loop("M.p")).size(), 2U);
 }
 

@@ -6,13 +6,14 @@
 namespace lathe::schedule {
 namespace {
 
-constexpr double kErrors = 100;  // an element's roundings go with the largest numbers around it
+constexpr double kProductErrors =
+    100;  // an element's roundings go with the largest numbers around it
 
-void expect_same(std::string_view text, const Strassen& step) {
+void expect_same_product(std::string_view text, const Strassen& step) {
   const te::Workload workload = program(text);
   ir::Nest nest = te::naive_nest(workload);
   must_apply(nest, {step});
-  schedule::expect_same(workload, nest, kErrors);
+  schedule::expect_same(workload, nest, kProductErrors);
 }
 
 std::string product(int m, int n, int k) {
@@ -22,7 +23,7 @@ std::string product(int m, int n, int k) {
 TEST(Strassen, ComputesTheSame) {
   for (const int m : {2, 3, 4, 7, 13})
     for (const int n : {2, 5, 8, 11})
-      for (const int k : {2, 3, 6, 17}) expect_same(product(m, n, k), {"C", "i", "j", "k"});
+      for (const int k : {2, 3, 6, 17}) expect_same_product(product(m, n, k), {"C", "i", "j", "k"});
 }
 
 TEST(Strassen, HasSevenProducts) {
@@ -42,31 +43,32 @@ TEST(Strassen, HasSevenProducts) {
 
 TEST(Strassen, TakesAnyProduct) {
   // Rows and columns the other way round, operands transposed or swapped.
-  expect_same(product(5, 6, 7), {"C", "j", "i", "k"});
-  expect_same("A: f32[7,5]; B: f32[6,7]; C[i,j] = sum(k) B[j,k] * A[k,i]", {"C", "i", "j", "k"});
-  expect_same("A: f32[7,5]; C[i,j] = sum(k) A[k,i] * A[k,j]", {"C", "i", "j", "k"});
+  expect_same_product(product(5, 6, 7), {"C", "j", "i", "k"});
+  expect_same_product("A: f32[7,5]; B: f32[6,7]; C[i,j] = sum(k) B[j,k] * A[k,i]",
+                      {"C", "i", "j", "k"});
+  expect_same_product("A: f32[7,5]; C[i,j] = sum(k) A[k,i] * A[k,j]", {"C", "i", "j", "k"});
   // Batches on both sides or one, in any place, and a second axis of each kind.
-  expect_same("A: f32[3,5,7]; B: f32[7,4,3]; C[i,b,j] = sum(k) A[b,i,k] * B[k,j,b]",
-              {"C", "i", "j", "k"});
-  expect_same("A: f32[5,7,3]; B: f32[7,4]; C[b,i,j] = sum(k) A[i,k,b] * B[k,j]",
-              {"C", "i", "j", "k"});
+  expect_same_product("A: f32[3,5,7]; B: f32[7,4,3]; C[i,b,j] = sum(k) A[b,i,k] * B[k,j,b]",
+                      {"C", "i", "j", "k"});
+  expect_same_product("A: f32[5,7,3]; B: f32[7,4]; C[b,i,j] = sum(k) A[i,k,b] * B[k,j]",
+                      {"C", "i", "j", "k"});
   const std::string four =
       "A: f32[3,5,2,3]; B: f32[2,4,3,5]; C[i,p,j,q] = sum(k,l) A[i,p,k,l] * B[k,j,l,q]";
-  expect_same(four, {"C", "i", "j", "k"});
-  expect_same(four, {"C", "p", "q", "l"});
+  expect_same_product(four, {"C", "i", "j", "k"});
+  expect_same_product(four, {"C", "p", "q", "l"});
   // A convolution's channels, beside taps that leave the image; iterators with the step's names.
-  expect_same(
+  expect_same_product(
       "X: f32[2,5,6,7]; const W: f32[3,5,3,3]\n"
       "Y[n,o,y:6,x:7] = sum(c,r,s) X[n,c,y+r-1,x+s-1 else 0] * W[o,c,r,s]",
       {"Y", "o", "n", "c"});
-  expect_same("A: f32[5,7]; B: f32[7,4]; C[q,d0] = sum(h0) A[q,h0] * B[h0,d0]",
-              {"C", "q", "d0", "h0"});
+  expect_same_product("A: f32[5,7]; B: f32[7,4]; C[q,d0] = sum(h0) A[q,h0] * B[h0,d0]",
+                      {"C", "q", "d0", "h0"});
   // A part of the operands, more than they have, stages before and after, and f64.
-  expect_same("A: f32[9,9]; B: f32[9,9]; C[i:4,j:6] = sum(k:8) A[i,k] * B[k,j]",
-              {"C", "i", "j", "k"});
-  expect_same("A: f32[4,4]; B: f32[9,6]; C[i:7,j] = sum(k:9) A[i,k else 0] * B[k,j]",
-              {"C", "i", "j", "k"});
-  expect_same(
+  expect_same_product("A: f32[9,9]; B: f32[9,9]; C[i:4,j:6] = sum(k:8) A[i,k] * B[k,j]",
+                      {"C", "i", "j", "k"});
+  expect_same_product("A: f32[4,4]; B: f32[9,6]; C[i:7,j] = sum(k:9) A[i,k else 0] * B[k,j]",
+                      {"C", "i", "j", "k"});
+  expect_same_product(
       "A: f64[6,5]; B: f64[5,7]; T[i,k] = max(A[i,k], 0.0); C[i,j] = sum(k) T[i,k] * B[k,j]\n"
       "Z[i,j] = C[i,j] + 1.0",
       {"C", "i", "j", "k"});
@@ -81,7 +83,7 @@ TEST(Strassen, ConsumersFollowQuarters) {
       nest,
       {Strassen{"C", "i", "j", "k"}, Split{"C.j.i", std::int64_t{3}, "jo", "jl", ir::Tail::kPeel},
        Reorder{{"C.i.i", "jo", "C.i.h", "C.j.h", "C.q", "jl"}}, ReverseComputeAt{"Z", "C.j.h"}});
-  schedule::expect_same(workload, nest, kErrors);
+  schedule::expect_same(workload, nest, kProductErrors);
 }
 
 TEST(Strassen, ConstantOperandsArePreparedOnce) {

@@ -15,20 +15,20 @@
 namespace lathe::te {
 namespace {
 
-Workload parsed(const std::string& text) {
+Workload as_workload(const std::string& text) {
   auto workload = parse_workload(text);
   EXPECT_TRUE(workload) << workload.error().text() << "\n" << text;
   return *workload;
 }
 
-const std::string kProduct = "A: f32[5,7]; const B: f32[7,3]; C[i,j] = sum(k) A[i,k] * B[k,j]";
+const std::string kPlainProduct = "A: f32[5,7]; const B: f32[7,3]; C[i,j] = sum(k) A[i,k] * B[k,j]";
 const std::string kBias = "A: f32[5,3]; const b: f32[3]; C[i,j] = max(A[i,j] + b[j], 0)";
 
-std::string key_of(const std::string& text) { return workload_key(parsed(text)); }
+std::string key_of(const std::string& text) { return workload_key(as_workload(text)); }
 
 TEST(Compose, AnOutputTakesThePlaceOfAnInput) {
-  const auto whole =
-      compose({.parts = {parsed(kProduct), parsed(kBias)}, .edges = {{{0, "C"}, {1, "A"}}}});
+  const auto whole = compose(
+      {.parts = {as_workload(kPlainProduct), as_workload(kBias)}, .edges = {{{0, "C"}, {1, "A"}}}});
   ASSERT_TRUE(whole) << whole.error().text();
   EXPECT_EQ(workload_key(whole->workload),
             key_of("A: f32[5,7]; const B: f32[7,3]; const b: f32[3]; P[i,j] = sum(k) A[i,k] * "
@@ -40,7 +40,7 @@ TEST(Compose, AnOutputTakesThePlaceOfAnInput) {
 TEST(Compose, PartsMayComeInAnyOrderAndShareWhatTheyRead) {
   const std::string add = "P: f32[5,7]; Q: f32[5,7]; R[i,j] = P[i,j] + Q[i,j]";
   const std::string twice = "X: f32[5,7]; Y[i,j] = X[i,j] * 2";
-  const auto whole = compose({.parts = {parsed(add), parsed(twice)},
+  const auto whole = compose({.parts = {as_workload(add), as_workload(twice)},
                               .edges = {{{1, "Y"}, {0, "P"}}},
                               .alike = {{{0, "Q"}, {1, "X"}}}});
   ASSERT_TRUE(whole) << whole.error().text();
@@ -51,7 +51,8 @@ TEST(Compose, PartsMayComeInAnyOrderAndShareWhatTheyRead) {
 TEST(Compose, OutputsAreThoseThatNobodyTakesOrThatAreNamed) {
   const std::string two = "X: f32[5]; Y[i] = X[i] + 1; Z[i] = X[i] * 3";
   const std::string twice = "X: f32[5]; Y[i] = X[i] * 2";
-  Composition whole{.parts = {parsed(two), parsed(twice)}, .edges = {{{0, "Y"}, {1, "X"}}}};
+  Composition whole{.parts = {as_workload(two), as_workload(twice)},
+                    .edges = {{{0, "Y"}, {1, "X"}}}};
   const auto names = [&] {
     const auto made = compose(whole);
     EXPECT_TRUE(made) << made.error().text();
@@ -69,7 +70,7 @@ TEST(Compose, OutputsAreThoseThatNobodyTakesOrThatAreNamed) {
 
 TEST(Compose, NamesThatAreMadeUpAreNoIterators) {
   const std::string one = "A: f32[5]; B[i] = A[i]", other = "A: f32[5]; C[A_2] = A[A_2]";
-  const auto whole = compose({.parts = {parsed(one), parsed(other)}});
+  const auto whole = compose({.parts = {as_workload(one), as_workload(other)}});
   ASSERT_TRUE(whole) << whole.error().text();
   EXPECT_EQ(whole->names[1], (std::vector<std::string>{"A_3", "C"}));
   EXPECT_TRUE(parse_workload(print_workload(whole->workload)));
@@ -78,7 +79,8 @@ TEST(Compose, NamesThatAreMadeUpAreNoIterators) {
 TEST(Compose, PromisesOfAllPartsHold) {
   const std::string a = "X: f32[5] in -1..3; Y[i] = X[i] + 1; max_error 1e-3; numerics normwise";
   const std::string b = "const X: f32[5] in 0..9; Y[i] = X[i] * 2; numerics componentwise";
-  const auto whole = compose({.parts = {parsed(a), parsed(b)}, .alike = {{{0, "X"}, {1, "X"}}}});
+  const auto whole =
+      compose({.parts = {as_workload(a), as_workload(b)}, .alike = {{{0, "X"}, {1, "X"}}}});
   ASSERT_TRUE(whole) << whole.error().text();
   const Tensor& x = whole->workload.tensors[0];
   EXPECT_TRUE(x.constant);
@@ -94,8 +96,8 @@ const std::string kGrouped =
 
 // The key of an expression over the output of another, as X.
 std::string key_over(const std::string& one, const std::string& output, const std::string& other) {
-  const auto whole =
-      compose({.parts = {parsed(one), parsed(other)}, .edges = {{{0, output}, {1, "X"}}}});
+  const auto whole = compose(
+      {.parts = {as_workload(one), as_workload(other)}, .edges = {{{0, output}, {1, "X"}}}});
   if (!whole) return whole.error().text();
   return workload_key(whole->workload);
 }
@@ -115,11 +117,12 @@ TEST(Compose, AnInputHasTheDimensionsOfWhatTakesItsPlace) {
 
 TEST(Compose, ChainsKeepTheDimensionsInside) {
   const auto whole =
-      compose({.parts = {parsed(kGrouped), parsed("X: f32[1,12,5,6]; Y[n,o,y,x] = exp(X[n,o,y,x])"),
-                         parsed("X: f32[1,12,5,6]; const W: f32[12,2,1,1]; output "
-                                "Z: f32[1,6,2,5,6] as [1,12,5,6]; "
-                                "Z[n:1,g:6,o:2,y:5,x:6] = sum(c:2) X[n,2*g + c,y,x] "
-                                "* W[2*g + o,c,0,0]")},
+      compose({.parts = {as_workload(kGrouped),
+                         as_workload("X: f32[1,12,5,6]; Y[n,o,y,x] = exp(X[n,o,y,x])"),
+                         as_workload("X: f32[1,12,5,6]; const W: f32[12,2,1,1]; output "
+                                     "Z: f32[1,6,2,5,6] as [1,12,5,6]; "
+                                     "Z[n:1,g:6,o:2,y:5,x:6] = sum(c:2) X[n,2*g + c,y,x] "
+                                     "* W[2*g + o,c,0,0]")},
                .edges = {{{0, "C"}, {1, "X"}}, {{1, "Y"}, {2, "X"}}}});
   ASSERT_TRUE(whole) << whole.error().text();
   const Workload& workload = whole->workload;
@@ -137,7 +140,7 @@ TEST(Compose, TellsWhatIsWrong) {
     const auto made = compose(whole);
     return made ? "" : made.error().message;
   };
-  const Workload product = parsed(kProduct), bias = parsed(kBias);
+  const Workload product = as_workload(kPlainProduct), bias = as_workload(kBias);
   EXPECT_EQ(said({}), "a composition of no expressions computes nothing");
   EXPECT_EQ(said({.parts = {product}, .edges = {{{0, "C"}, {1, "A"}}}}),
             "there is no part 1; there are 1");
@@ -147,7 +150,7 @@ TEST(Compose, TellsWhatIsWrong) {
             "B is no output of part 0; it has C");
   EXPECT_EQ(said({.parts = {product, bias}, .edges = {{{0, "C"}, {1, "b"}}}}),
             "C of part 0 is [5,3], and b of part 1 is [3]; they must be equal");
-  const Workload half = parsed("A: f16[5,3]; Y[i,j] = A[i,j] + 1");
+  const Workload half = as_workload("A: f16[5,3]; Y[i,j] = A[i,j] + 1");
   EXPECT_EQ(said({.parts = {product, half}, .edges = {{{0, "C"}, {1, "A"}}}}),
             "C of part 0 is f32, and A of part 1 is f16; cast one of them");
   EXPECT_EQ(said({.parts = {product, product, bias},
@@ -157,7 +160,7 @@ TEST(Compose, TellsWhatIsWrong) {
                   .edges = {{{0, "C"}, {1, "A"}}},
                   .alike = {{{0, "A"}, {1, "A"}}}}),
             "A of part 0 is [5,7], and A of part 1 is [5,3]; they must be equal");
-  const Workload square = parsed("X: f32[5]; Y[i] = X[i] * X[i]");
+  const Workload square = as_workload("X: f32[5]; Y[i] = X[i] * X[i]");
   EXPECT_EQ(said({.parts = {square, square},
                   .edges = {{{0, "Y"}, {1, "X"}}},
                   .alike = {{{0, "X"}, {1, "X"}}}}),
@@ -165,8 +168,8 @@ TEST(Compose, TellsWhatIsWrong) {
   EXPECT_EQ(
       said({.parts = {square, square}, .edges = {{{0, "Y"}, {1, "X"}}, {{1, "Y"}, {0, "X"}}}}),
       "part 0 takes what follows from itself");
-  EXPECT_EQ(said({.parts = {parsed("X: f32[5] in 0..1; Y[i] = X[i]"),
-                            parsed("X: f32[5] in 2..3; Y[i] = X[i]")},
+  EXPECT_EQ(said({.parts = {as_workload("X: f32[5] in 0..1; Y[i] = X[i]"),
+                            as_workload("X: f32[5] in 2..3; Y[i] = X[i]")},
                   .alike = {{{0, "X"}, {1, "X"}}}}),
             "no number is in all ranges that parts promise of X");
 }
@@ -205,7 +208,8 @@ Workload consumer(const Tensor& tensor, Rng& rng) {
       fmt::format("X: {}[{}]; ", name_of(tensor.dtype), fmt::join(tensor.shape, ","));
   const std::string own = fmt::format("Z: {}[{}]; ", name_of(tensor.dtype), tensor.shape.back());
   if (tensor.dtype == Dtype::kBool)
-    return parsed(fmt::format("{}{}Y[{}] = !X[{}] || Z[{}]", head, own, all, all, iters.back()));
+    return as_workload(
+        fmt::format("{}{}Y[{}] = !X[{}] || Z[{}]", head, own, all, all, iters.back()));
   const std::vector<std::string> sized = [&] {
     std::vector<std::string> out;
     for (std::size_t d = 0; d < iters.size(); ++d)
@@ -223,28 +227,28 @@ Workload consumer(const Tensor& tensor, Rng& rng) {
   }();
   switch (rng.below(7)) {
     case 4:
-      return parsed(fmt::format("{}Y[{}] = X[{}] + X[{}]", head, fmt::join(sized, ","),
-                                fmt::join(back, ","), all));
+      return as_workload(fmt::format("{}Y[{}] = X[{}] + X[{}]", head, fmt::join(sized, ","),
+                                     fmt::join(back, ","), all));
     case 5:
-      return parsed(
+      return as_workload(
           fmt::format("{}Y[{}] = X[{}]", head, fmt::join(sized, ","), fmt::join(scattered, ",")));
     case 6:
-      return parsed(fmt::format("{}Y[{}] = select(w <= {}, X[{}], 0)", head, fmt::join(finer, ","),
-                                iters[axis], all));
+      return as_workload(fmt::format("{}Y[{}] = select(w <= {}, X[{}], 0)", head,
+                                     fmt::join(finer, ","), iters[axis], all));
     case 0:
-      return parsed(
+      return as_workload(
           fmt::format("{}{}Y[{}] = max(X[{}], 0) + Z[{}]", head, own, all, all, iters.back()));
     case 1:
-      return parsed(fmt::format("{}Y[{}] = X[{} else 0] + X[{}]", head, fmt::join(sized, ","),
-                                fmt::join(shifted, ","), all));
+      return as_workload(fmt::format("{}Y[{}] = X[{} else 0] + X[{}]", head, fmt::join(sized, ","),
+                                     fmt::join(shifted, ","), all));
     case 2:
       if (!kept.empty())
-        return parsed(
+        return as_workload(
             fmt::format("{}Y[{}] = max({}) X[{}]", head, fmt::join(kept, ","), iters[axis], all));
       [[fallthrough]];
     default:
-      return parsed(fmt::format("{}Z: {}[3]; Y[{}] = sum(q) X[{}] * Z[q]", head,
-                                name_of(tensor.dtype), all, all));
+      return as_workload(fmt::format("{}Z: {}[3]; Y[{}] = sum(q) X[{}] * Z[q]", head,
+                                     name_of(tensor.dtype), all, all));
   }
 }
 

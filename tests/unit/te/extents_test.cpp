@@ -12,7 +12,7 @@ namespace {
 
 using Shape = std::vector<std::int64_t>;
 
-Workload parsed(const std::string& text) {
+Workload workload_of(const std::string& text) {
   auto workload = parse_workload(text);
   LATHE_CHECK(workload.has_value(), "{}\n{}", text, workload.error().text());
   return std::move(*workload);
@@ -22,62 +22,65 @@ Shape shape_of(const Workload& workload, std::string_view tensor) {
   return workload.tensors[static_cast<std::size_t>(workload.find(tensor))].shape;
 }
 
-std::string refusal(const std::string& text) {
+std::string refused(const std::string& text) {
   const auto workload = parse_workload(text);
   return workload ? "" : workload.error().text();
 }
 
 TEST(Extents, ChainsOfStencils) {
-  const Workload blur = parsed(
+  const Workload blur = workload_of(
       "X: f32[66,130]; B[y,x] = (X[y,x]+X[y,x+1]+X[y,x+2])/3\n"
       "Y[y,x] = (B[y,x]+B[y+1,x]+B[y+2,x])/3");
   EXPECT_EQ(shape_of(blur, "B"), (Shape{66, 128}));
   EXPECT_EQ(shape_of(blur, "Y"), (Shape{64, 128}));
-  const Workload laplace = parsed(
+  const Workload laplace = workload_of(
       "X: f32[7,9]; L[y,x] = X[y,x+1] + X[y+2,x+1] + X[y+1,x] + X[y+1,x+2] - 4*X[y+1,x+1]\n"
       "M[y,x] = L[y,x+1] + L[y+2,x+1] + L[y+1,x] + L[y+1,x+2] - 4*L[y+1,x+1] + X[y+2,x+2]");
   EXPECT_EQ(shape_of(laplace, "M"), (Shape{3, 5}));
 }
 
 TEST(Extents, Pyramids) {
-  const Workload p = parsed(
+  const Workload p = workload_of(
       "X: f32[13,17]\nA[y,x] = (X[2*y,2*x] + X[2*y+1,2*x] + X[2*y,2*x+1] + X[2*y+1,2*x+1]) / 4\n"
       "B[y,x] = A[2*y,x] + A[2*y+1,x] - X[4*y+1,2*x]\nC[y] = B[y,0] - B[2*y,1]; D[x] = B[2,7-x]");
   EXPECT_EQ(shape_of(p, "A"), (Shape{6, 8}));
   EXPECT_EQ(shape_of(p, "B"), (Shape{3, 8}));
   EXPECT_EQ(shape_of(p, "C"), Shape{2});
-  EXPECT_EQ(refusal("X: f32[13,17]; A[y,x] = X[2*y,x]; B[y,x] = A[y,x] + X[y,x]"),
+  EXPECT_EQ(refused("X: f32[13,17]; A[y,x] = X[2*y,x]; B[y,x] = A[y,x] + X[y,x]"),
             "line 1, column 53: the iterator y has the size 7 from dimension 0 of A[7,17] but 13 "
             "from dimension 0 of X[13,17]; correct a shape, or give the size to use: y:SIZE");
 }
 
 TEST(Extents, SeveralTensorsOfDifferentSizes) {
-  EXPECT_EQ(shape_of(parsed("A: f32[10]; B: f32[10]; Y[i] = A[i] + B[i+1]"), "Y"), Shape{9});
-  EXPECT_EQ(shape_of(parsed("A: f32[10]; B: f32[12]; Y[i] = A[i] + B[i+1]"), "Y"), Shape{10});
-  EXPECT_EQ(shape_of(parsed("A: f32[10]; B: f32[12]; Y[i] = A[i] + B[11-3*i]"), "Y"), Shape{4});
-  EXPECT_EQ(shape_of(parsed("A: f32[10]; B: f32[6]; Y[i] = A[i] + B[i - 1 else 0]"), "Y"),
+  EXPECT_EQ(shape_of(workload_of("A: f32[10]; B: f32[10]; Y[i] = A[i] + B[i+1]"), "Y"), Shape{9});
+  EXPECT_EQ(shape_of(workload_of("A: f32[10]; B: f32[12]; Y[i] = A[i] + B[i+1]"), "Y"), Shape{10});
+  EXPECT_EQ(shape_of(workload_of("A: f32[10]; B: f32[12]; Y[i] = A[i] + B[11-3*i]"), "Y"),
+            Shape{4});
+  EXPECT_EQ(shape_of(workload_of("A: f32[10]; B: f32[6]; Y[i] = A[i] + B[i - 1 else 0]"), "Y"),
             Shape{10});
-  EXPECT_EQ(shape_of(parsed("A: f32[10,10]; Y[i] = A[i,i+3]"), "Y"), Shape{7});
+  EXPECT_EQ(shape_of(workload_of("A: f32[10,10]; Y[i] = A[i,i+3]"), "Y"), Shape{7});
 }
 
 // The taps of a sum are all there; what they are added to has fewer places.
 TEST(Extents, WindowsBesideTheirImage) {
-  const Workload p = parsed("X: f32[32]; w: f32[5]; Y[x] = (sum(s) X[x+s] * w[s]) * X[x]");
+  const Workload p = workload_of("X: f32[32]; w: f32[5]; Y[x] = (sum(s) X[x+s] * w[s]) * X[x]");
   EXPECT_EQ(shape_of(p, "Y"), Shape{28});
   EXPECT_EQ(p.stages.front().iters.back().extent, 5);
-  EXPECT_EQ(shape_of(parsed("X: f32[9]; Y[x,d:4] = X[x] * X[x+d]"), "Y"), (Shape{6, 4}));
+  EXPECT_EQ(shape_of(workload_of("X: f32[9]; Y[x,d:4] = X[x] * X[x+d]"), "Y"), (Shape{6, 4}));
   // Neighbours within a sum: total variation, and a recurrence of products.
-  EXPECT_EQ(parsed("X: f32[9]; S[o:1] = sum(i) abs(X[i+1] - X[i])").stages[0].iters[1].extent, 8);
-  EXPECT_EQ(parsed("X: f32[9]; Z: f32[5]; Y[y] = sum(r) X[y+r] * Z[y]").stages[0].iters[1].extent,
-            5);
+  EXPECT_EQ(workload_of("X: f32[9]; S[o:1] = sum(i) abs(X[i+1] - X[i])").stages[0].iters[1].extent,
+            8);
+  EXPECT_EQ(
+      workload_of("X: f32[9]; Z: f32[5]; Y[y] = sum(r) X[y+r] * Z[y]").stages[0].iters[1].extent,
+      5);
 }
 
 TEST(Extents, DeclaredOutputsAgreeWithTheReads) {
   const std::string reads = "; X: f32[130]; Y[x] = f16(X[x] + X[x+1] + X[x+2])";
-  EXPECT_EQ(shape_of(parsed("output Y: f16[128]" + reads), "Y"), Shape{128});
-  EXPECT_NE(refusal("output Y: f16[127]" + reads).find("x has the size 127 from dimension 0 of Y"),
+  EXPECT_EQ(shape_of(workload_of("output Y: f16[128]" + reads), "Y"), Shape{128});
+  EXPECT_NE(refused("output Y: f16[127]" + reads).find("x has the size 127 from dimension 0 of Y"),
             std::string::npos);
-  EXPECT_NE(refusal("output Y: f16[130]" + reads).find("X[130], x + 1, reaches 130, 1 past"),
+  EXPECT_NE(refused("output Y: f16[130]" + reads).find("X[130], x + 1, reaches 130, 1 past"),
             std::string::npos);
 }
 
@@ -96,7 +99,7 @@ TEST(Extents, WhatIsStillRefused) {
            {"X: f32[3]; w: f32[5]; Y[x] = sum(s) X[x+s] * w[s]",
             "x is read outside of X[3] even where x is 0, so no size of x keeps it inside"},
        })
-    EXPECT_NE(refusal(text).find(says), std::string::npos) << text << "\n" << refusal(text);
+    EXPECT_NE(refused(text).find(says), std::string::npos) << text << "\n" << refused(text);
 }
 
 struct Term {
@@ -204,13 +207,13 @@ TEST(Extents, RandomReadsAreCountedUp) {
         << stage.text(possible) << (workload ? "" : workload.error().text());
     if (!possible) continue;
     ++found;
-    EXPECT_TRUE(equal(*workload, parsed(stage.text(true)))) << seed << stage.text(true);
+    EXPECT_TRUE(equal(*workload, workload_of(stage.text(true)))) << seed << stage.text(true);
   }
   EXPECT_GT(found, static_cast<int>(rounds / 2));
 }
 
 TEST(Extents, ABlurIsAPlainLoop) {
-  const Workload blur = parsed(
+  const Workload blur = workload_of(
       "X: f64[7,12]; B[y,x] = (X[y,x]+X[y,x+1]+X[y,x+2])/3; Y[y,x] = (B[y,x]+B[y+1,x]+B[y+2,x])/3");
   Rng rng(3);
   const auto inputs = interp::random_inputs(blur, rng);
