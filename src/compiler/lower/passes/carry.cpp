@@ -187,7 +187,8 @@ class Carrier {
 
   // True if lanes that the mask leaves out might come into others.
   static bool mixes_lanes(const Expr& e) {
-    bool mixes = std::holds_alternative<flat::Reduce>(e->value);
+    bool mixes = std::holds_alternative<flat::Reduce>(e->value) ||
+                 std::holds_alternative<flat::Slide>(e->value);
     flat::each_operand(*e, [&](const Expr& x) { mixes = mixes || mixes_lanes(x); });
     return mixes;
   }
