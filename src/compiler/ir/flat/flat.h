@@ -354,7 +354,7 @@ Expr ramp(Expr base, std::int64_t stride, int lanes);  // a broadcast if stride 
 Expr broadcast(Expr x, int lanes);                     // x itself if it has so many lanes already
 Expr reduce(BinaryOp op, Expr x);                      // x itself if it is a scalar
 Expr slide(Expr x, int from, int lanes, Expr fill);
-Expr lane(Expr x, int number);        // x itself if it is a scalar
+Expr lane(Expr x, int number);                    // x itself if it is a scalar
 Expr prefix(BinaryOp op, Expr x, Expr identity);  // lane l: lanes 0 to l of x in one
 Expr load(int buffer, Expr index, Type type, Expr mask = nullptr);
 Expr reg_read(int reg, Type type);

@@ -1,5 +1,6 @@
 #include <algorithm>
 
+#include "compiler/analysis/scans.h"
 #include "compiler/lower/expand/block_emitter.h"
 #include "compiler/lower/expand/lanes.h"
 #include "compiler/lower/expand/operations.h"
@@ -8,6 +9,15 @@
 namespace lathe::lower {
 
 namespace {
+
+ir::ReduceOp reduction_of(ir::BinaryOp op) {
+  switch (op) {
+    case ir::BinaryOp::kMax: return ir::ReduceOp::kMax;
+    case ir::BinaryOp::kMin: return ir::ReduceOp::kMin;
+    case ir::BinaryOp::kMul: return ir::ReduceOp::kProd;
+    default: return ir::ReduceOp::kSum;
+  }
+}
 
 flat::BinaryOp reduce_op(ir::ReduceOp op) {
   switch (op) {
@@ -124,11 +134,46 @@ void BlockEmitter::emit_block(BlockId id) {
     // the last, and would reload the partial result.
     if (last_test(place_, at.plan->never_in_last).known == true) return;
   }
+  if (at.lanes > 1 && emit_scanned_lanes(at)) return;
   flat::Stmt stmt = code_.capture([&] {
     if (block.reduce != ir::ReduceOp::kNone) emit_accumulate(at);
     else if (!emit_copy(at)) emit_write(at, block.writes, translate(at, block.body));
   });
   emit_guarded(at, stmt);
+}
+
+// Of a scan whose lanes lie along its axis: the scan of the vector alone, in a register, and with
+// it what is before its first lane. False: the block is none.
+bool BlockEmitter::emit_scanned_lanes(const Instance& at) {
+  const ir::Block& block = nest_.blocks[at.id];
+  if (!analysis::is_scan(block) || !analysis::is_scan_loop(block, block.parent)) return false;
+  const auto scan = analysis::any_order_scan(block);
+  LATHE_CHECK(scan, "{} is vectorized along its axis, but is no scan in any order", block.name);
+  Place first = place_;
+  first.bound[block.parent] = {Binding::Kind::kStatic, 0};
+  first.lanes = 1;
+  BlockEmitter leader(plan_, first, code_, limits_);
+  leader.set_state(state_);
+  Instance lane{at.id, at.plan};
+  if (!leader.prepare_instance(lane)) return true;
+  const flat::Stmt stmt = code_.capture([&] {
+    const flat::BinaryOp op = reduce_op(reduction_of(scan->op));
+    const flat::Expr before = leader.translate(lane, scan->before);
+    set_state(leader.state());
+    const flat::Expr terms = widen(translate(at, scan->terms), at.lanes);
+    const Dtype dtype = block.body->dtype;
+    const auto reg = static_cast<int>(code_.program.regs.size());
+    code_.program.regs.push_back(terms->type);
+    const double identity = ir::identity_of(reduction_of(scan->op), dtype);
+    code_.out->push_back(
+        flat::reg_write(reg, flat::prefix(op, terms, flat::imm(identity, {dtype, 1}))));
+    emit_write(at, block.writes,
+               flat::binary(op, widen(before, at.lanes), flat::reg_read(reg, terms->type)));
+  });
+  Instance guarded = at;
+  guarded.condition = both(at.condition, lane.condition);
+  emit_guarded(guarded, stmt);
+  return true;
 }
 
 // before (op) body; a sum of products becomes multiply-adds.
