@@ -1,6 +1,7 @@
 #include "compiler/analysis/scans.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include "compiler/analysis/dependence.h"
 
@@ -76,6 +77,31 @@ bool is_part_of(const ir::BlockIter& part, const ir::BlockIter& axis) {
 
 }  // namespace
 
+namespace {
+
+// Takes a number as a factor out of what is before.
+void take_factor(AnyOrderScan& scan) {
+  const auto* product = std::get_if<ir::Binary>(&scan.before->value);
+  if (product == nullptr || product->op != ir::BinaryOp::kMul || scan.op != ir::BinaryOp::kAdd ||
+      !is_float(scan.before->dtype))
+    return;
+  const auto* first = std::get_if<ir::Const>(&product->a->value);
+  const auto* second = std::get_if<ir::Const>(&product->b->value);
+  if (first == nullptr && second == nullptr) return;
+  scan.factor = first != nullptr ? first->value : second->value;
+  scan.before = first != nullptr ? product->b : product->a;
+}
+
+// True if so high a power of the factor is as exact as the factor, and neither overflows nor
+// vanishes: what is before may be infinite.
+bool has_power(double factor, std::int64_t power, Dtype dtype) {
+  const double least = dtype == Dtype::kF32 ? 0x1p-126 : 0x1p-1022;
+  const double size = std::abs(factor);
+  return factor == 1 || (size <= 1 && std::pow(size, static_cast<double>(power)) >= least);
+}
+
+}  // namespace
+
 std::optional<AnyOrderScan> any_order_scan(const ir::Block& block) {
   const auto* made = std::get_if<ir::Binary>(&block.body->value);
   const Dtype dtype = block.body->dtype;
@@ -89,9 +115,19 @@ std::optional<AnyOrderScan> any_order_scan(const ir::Block& block) {
     return std::ranges::any_of(ir::reads_of(e),
                                [&](const ir::Read* r) { return r->tensor == block.writes; });
   };
-  if (reads_own(made->a) == reads_own(made->b)) return std::nullopt;
-  const bool first = reads_own(made->a);
-  AnyOrderScan out{made->op, first ? made->a : made->b, first ? made->b : made->a, nullptr, -1};
+  AnyOrderScan out{.op = made->op, .before = block.body, .terms = nullptr};
+  const auto takes_op = [&] {
+    made = std::get_if<ir::Binary>(&out.before->value);
+    return made != nullptr && made->op == out.op;
+  };
+  while (takes_op()) {
+    const ir::Expr a = made->a, b = made->b;
+    if (reads_own(a) == reads_own(b)) return std::nullopt;
+    const ir::Expr& others = reads_own(a) ? b : a;
+    out.terms = out.terms ? ir::binary(out.op, others, out.terms) : others;
+    out.before = reads_own(a) ? a : b;
+  }
+  take_factor(out);
   const StartedRead started = started_read(block, out.before);
   if (started.own == nullptr) return std::nullopt;
   out.own = started.own, out.part = started.part;
@@ -113,11 +149,14 @@ bool may_scan_lanes(const ir::Nest& nest, ir::BlockId id, ir::LoopId loop) {
       l.intrinsic != ir::IntrinsicId::kNone)
     return false;
   const std::int64_t lanes = nest.sizes.constant_value(l.extent);
-  const ir::LoopDigit& digit = block.iters[static_cast<std::size_t>(scan->axis)].digits.back();
+  const auto& digits = block.iters[static_cast<std::size_t>(scan->axis)].digits;
+  if (digits.empty()) return false;
+  const ir::LoopDigit& digit = digits.back();
   const bool last = digit.loop == loop && digit.div == ir::SizeId::kNone &&
                     digit.mod == ir::SizeId::kNone && nest.sizes.is_constant(digit.weight) &&
                     nest.sizes.constant_value(digit.weight) == 1;
-  return last && lanes > 0 && (lanes & (lanes - 1)) == 0;
+  return last && lanes > 0 && (lanes & (lanes - 1)) == 0 &&
+         has_power(scan->factor, lanes, block.body->dtype);
 }
 
 bool is_scan_loop(const ir::Block& block, ir::LoopId loop) {

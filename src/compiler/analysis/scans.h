@@ -13,14 +13,16 @@ bool is_scan(const ir::Block& block);
 bool has_scan(const ir::Nest& nest);
 
 // A scan whose elements are each `before` (op) `terms`, where the order of the operations may
-// change: sums, products and extremes. `before` reads the element one before, or, inside of a
-// Select by an InRange, what the scan starts from.
+// change: sums, products and extremes; and filters, sums of `factor` * `before` and terms. `before`
+// is the element one before, or, inside of a Select by an InRange, what a part of the scan starts
+// from.
 struct AnyOrderScan {
-  ir::BinaryOp op;
+  ir::BinaryOp op = ir::BinaryOp::kAdd;
   ir::Expr before, terms;
-  const ir::Read* own;  // in `before`
-  int axis;             // iterator along which the scan goes
-  int part = -1;        // iterator that begins anew where the scan does; -1: there is none
+  const ir::Read* own = nullptr;  // in `before`
+  int axis = -1;                  // iterator along which the scan goes
+  int part = -1;  // iterator that begins anew where the scan does; -1: there is none
+  double factor = 1;
 };
 // Nothing where the block is none, or computes in f16 or bf16, which round after every operation.
 std::optional<AnyOrderScan> any_order_scan(const ir::Block& block);

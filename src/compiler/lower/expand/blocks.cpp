@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <cmath>
 
 #include "compiler/analysis/scans.h"
 #include "compiler/lower/expand/block_emitter.h"
@@ -28,6 +29,34 @@ flat::BinaryOp reduce_op(ir::ReduceOp op) {
     case ir::ReduceOp::kNone: break;
   }
   return flat::BinaryOp::kAdd;
+}
+
+// Lane l: x[l] + factor * (x[l - 1] + factor * (...)).
+flat::Expr filtered(double factor, flat::Expr x) {
+  const flat::Type type = x->type;
+  const flat::Expr none = flat::imm(0, {type.dtype, 1});
+  for (int by = 1; by < type.lanes; by *= 2) {
+    const flat::Expr earlier = flat::slide(x, -by, type.lanes, none);
+    x = flat::fma(flat::imm(std::pow(factor, by), type), earlier, x);
+  }
+  return x;
+}
+
+// Lane l: factor to the power of l + 1. Code generation makes a constant of it.
+flat::Expr powers_of(double factor, flat::Type type) {
+  flat::Expr all = flat::imm(1, type);
+  const flat::Type index{Dtype::kI64, type.lanes};
+  for (int bit = 1; bit <= type.lanes; bit *= 2) {
+    const flat::Expr has = flat::binary(
+        flat::BinaryOp::kNe,
+        flat::binary(flat::BinaryOp::kBitAnd, flat::ramp(flat::int_imm(1), 1, type.lanes),
+                     flat::imm(bit, index)),
+        flat::imm(0, index));
+    all =
+        flat::binary(flat::BinaryOp::kMul, all,
+                     flat::select(has, flat::imm(std::pow(factor, bit), type), flat::imm(1, type)));
+  }
+  return all;
 }
 
 // low <= lin < high. Tests only the sides that `range` leaves open.
@@ -157,18 +186,22 @@ bool BlockEmitter::emit_scanned_lanes(const Instance& at) {
   Instance lane{at.id, at.plan};
   if (!leader.prepare_instance(lane)) return true;
   const flat::Stmt stmt = code_.capture([&] {
-    const flat::BinaryOp op = reduce_op(reduction_of(scan->op));
-    const flat::Expr before = leader.translate(lane, scan->before);
+    const flat::Expr before = widen(leader.translate(lane, scan->before), at.lanes);
     set_state(leader.state());
     const flat::Expr terms = widen(translate(at, scan->terms), at.lanes);
-    const Dtype dtype = block.body->dtype;
     const auto reg = static_cast<int>(code_.program.regs.size());
     code_.program.regs.push_back(terms->type);
-    const double identity = ir::identity_of(reduction_of(scan->op), dtype);
-    code_.out->push_back(
-        flat::reg_write(reg, flat::prefix(op, terms, flat::imm(identity, {dtype, 1}))));
-    emit_write(at, block.writes,
-               flat::binary(op, widen(before, at.lanes), flat::reg_read(reg, terms->type)));
+    const flat::Expr alone = flat::reg_read(reg, terms->type);
+    if (scan->factor == 1) {
+      const flat::BinaryOp op = reduce_op(reduction_of(scan->op));
+      const double identity = ir::identity_of(reduction_of(scan->op), block.body->dtype);
+      const flat::Expr start = flat::imm(identity, {block.body->dtype, 1});
+      code_.out->push_back(flat::reg_write(reg, flat::prefix(op, terms, start)));
+      emit_write(at, block.writes, flat::binary(op, before, alone));
+    } else {
+      code_.out->push_back(flat::reg_write(reg, filtered(scan->factor, terms)));
+      emit_write(at, block.writes, flat::fma(powers_of(scan->factor, terms->type), before, alone));
+    }
   });
   Instance guarded = at;
   guarded.condition = both(at.condition, lane.condition);

@@ -220,6 +220,8 @@ class Carrier {
     if (e->type.lanes == 1) return e;
     if (const auto* b = std::get_if<flat::Binary>(&e->value))
       return flat::binary(b->op, last_lane(b->a), last_lane(b->b));
+    if (const auto* f = std::get_if<flat::Fma>(&e->value))
+      return flat::fma(last_lane(f->a), last_lane(f->b), last_lane(f->c));
     return flat::lane(e, e->type.lanes - 1);
   }
 

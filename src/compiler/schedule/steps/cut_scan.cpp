@@ -41,7 +41,7 @@ class ScanCutter {
     if (!has_first_loops(nest_, id)) return refuse(Refusal::kNotAsWritten, step_.block);
     block_ = nest_.blocks[id];
     const auto scan = analysis::any_order_scan(block_);
-    if (!scan || scan->part >= 0) return refuse(Refusal::kNoScan, step_.block);
+    if (!scan || scan->part >= 0 || scan->factor != 1) return refuse(Refusal::kNoScan, step_.block);
     scan_ = *scan;
     first_ = scan_.own->pad.value_or(0);
     length_ = extent(scan_.axis);
@@ -150,7 +150,7 @@ class ScanCutter {
   ir::Nest& nest_;
   const CutScan& step_;
   ir::Block block_;
-  analysis::AnyOrderScan scan_{};
+  analysis::AnyOrderScan scan_;
   double first_ = 0;  // what is before the first element
   std::int64_t length_ = 0, parts_ = 0;
 };
