@@ -130,8 +130,8 @@ TEST(ScansByVectors, WaitForOneOperationAVector) {
               rng);
   const std::string text = flat::print(program, program.kernels[0].body);
   EXPECT_NE(text.find("r1 = Y[3]\nfor tv in 1..16 {\n"
-                      "  t0 = slide(X[tv * 4 : 4], -1 : 4, 0.0) + X[tv * 4 : 4]\n"
-                      "  r2 = slide(t0, -2 : 4, 0.0) + t0\n"
+                      "  t0 = slide(X[tv * 4 : 4], -1 : 4, -0.0) + X[tv * 4 : 4]\n"
+                      "  r2 = slide(t0, -2 : 4, -0.0) + t0\n"
                       "  Y[tv * 4 : 4] = x4(r1) + r2\n"
                       "  r1 = r1 + slide(r2, 3 : 1, 0.0)\n}\n"),
             std::string::npos)

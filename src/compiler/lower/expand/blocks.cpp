@@ -31,10 +31,17 @@ flat::BinaryOp reduce_op(ir::ReduceOp op) {
   return flat::BinaryOp::kAdd;
 }
 
+// What changes nothing, not even the sign of a zero. (Code generation for AVX-512 brings lanes to
+// their places beside zeros by vexpandps, which takes several times as long as vpermt2ps.)
+flat::Expr nothing_for(ir::ReduceOp op, Dtype dtype) {
+  const bool sum = op == ir::ReduceOp::kSum && is_float(dtype);
+  return flat::imm(sum ? -0.0 : ir::identity_of(op, dtype), {dtype, 1});
+}
+
 // Lane l: x[l] + factor * (x[l - 1] + factor * (...)).
 flat::Expr filtered(double factor, flat::Expr x) {
   const flat::Type type = x->type;
-  const flat::Expr none = flat::imm(0, {type.dtype, 1});
+  const flat::Expr none = nothing_for(ir::ReduceOp::kSum, type.dtype);
   for (int by = 1; by < type.lanes; by *= 2) {
     const flat::Expr earlier = flat::slide(x, -by, type.lanes, none);
     x = flat::fma(flat::imm(std::pow(factor, by), type), earlier, x);
@@ -194,8 +201,7 @@ bool BlockEmitter::emit_scanned_lanes(const Instance& at) {
     const flat::Expr alone = flat::reg_read(reg, terms->type);
     if (scan->factor == 1) {
       const flat::BinaryOp op = reduce_op(reduction_of(scan->op));
-      const double identity = ir::identity_of(reduction_of(scan->op), block.body->dtype);
-      const flat::Expr start = flat::imm(identity, {block.body->dtype, 1});
+      const flat::Expr start = nothing_for(reduction_of(scan->op), block.body->dtype);
       code_.out->push_back(flat::reg_write(reg, flat::prefix(op, terms, start)));
       emit_write(at, block.writes, flat::binary(op, before, alone));
     } else {

@@ -10,7 +10,6 @@
 #include "tuner/space/rules/shared/knob_list.h"
 #include "tuner/space/rules/shared/plain_loops.h"
 #include "tuner/space/rules/shared/prepare.h"
-#include "tuner/space/rules/shared/reductions.h"
 
 namespace lathe::space {
 namespace {
@@ -18,12 +17,15 @@ namespace {
 constexpr std::int64_t kMostVectors = 1024;  // of a block of columns
 // Elements of a part that a thread may have.
 constexpr std::int64_t kShortestPart = 1 << 12;
+// Vectors that add up the elements of a part.
+constexpr std::int64_t kVectorsOfTotals = 8;
 
 struct ScanRule {
   Prepared prepared;
   CpuTarget target;
   te::Workload workload;
   ScanLoops leading;
+  std::int64_t lanes = 1;
   std::vector<std::int64_t> parts = {1};  // that the axis may be cut into
 };
 
@@ -37,22 +39,40 @@ bool along_vectors(const ScanRule& rule, std::span<const std::int64_t> values) {
   return rule.leading.along_last() && values.size() > kAlong && values[kAlong] != 0;
 }
 
-// Cuts the axis of the leading scan for threads. The sums of its parts have lanes and blocks as
-// other sums.
+std::string total_of(const ScanLoops& leading) { return leading.block + ".total"; }
+
+// Cuts the axis of the leading scan for threads.
 void cut(const ScanRule& rule, std::int64_t parts, Prepared& prepared, ScanLoops& leading) {
-  const std::string name = leading.block;
   const std::int64_t length = extent_of_loop(prepared.nest, leading.axis);
-  const std::int64_t lanes = rule.target.lanes(size_of(
-      prepared.nest.buffers[prepared.nest.blocks[prepared.nest.find_block(name)].writes].dtype));
-  const std::int64_t vectors = (length + lanes - 1) / lanes;
-  const std::int64_t size = (vectors + parts - 1) / parts * lanes;
-  const bool free_layout = prepared.view.contract.free_layout;
-  if (!try_step(prepared.nest, prepared.steps,
-                schedule::CutScan{name, size, name + ".total", name + ".before"}, free_layout))
-    return;
-  split_reductions(prepared, rule.workload, rule.target, {});
+  const std::int64_t vectors = (length + rule.lanes - 1) / rule.lanes;
+  const std::int64_t size = (vectors + parts - 1) / parts * rule.lanes;
+  const schedule::CutScan step{leading.block, size, total_of(leading), leading.block + ".before"};
+  if (!try_step(prepared.nest, prepared.steps, step, prepared.view.contract.free_layout)) return;
   prepared.view = view_of(prepared.nest, rule.workload);
-  leading = scan_loops_of(prepared.nest, name);
+  leading = scan_loops_of(prepared.nest, leading.block);
+}
+
+// Threads reduce the parts of a scan, each by several vectors.
+void schedule_totals(const ScanRule& rule, const std::string& total, Sketch& sketch,
+                     std::set<std::string>& placed) {
+  const ir::BlockId id = sketch.nest.find_block(total);
+  if (id < 0) return;
+  std::vector<std::string> outer;
+  for (const ir::LoopId loop : sketch.nest.loops_around(id))
+    outer.push_back(sketch.nest.loops[loop].name);
+  const std::string along = outer.back(), lanes = total + ".lanes";
+  outer.pop_back();
+  const bool free_layout = rule.prepared.view.contract.free_layout;
+  const schedule::Step steps[] = {
+      schedule::Split{along, rule.lanes * kVectorsOfTotals, along + ".o", along + ".i"},
+      schedule::Rfactor{total, along + ".i", lanes},
+      schedule::Split{along + ".i", rule.lanes, along + ".u", along + ".l"},
+      schedule::Annotate{.loop = along + ".u", .kind = ir::LoopKind::kUnrolled},
+      schedule::Annotate{.loop = along + ".l", .kind = ir::LoopKind::kVectorized}};
+  for (const schedule::Step& step : steps)
+    if (!try_step(sketch.nest, sketch.trace, step, free_layout)) return;
+  share_loops(sketch.nest, sketch.trace, outer, rule.target.threads, free_layout);
+  placed.insert({total, lanes});
 }
 
 Result<Sketch> build_scans(const ScanRule& rule, const std::vector<Knob>& knobs,
@@ -69,6 +89,7 @@ Result<Sketch> build_scans(const ScanRule& rule, const std::vector<Knob>& knobs,
   const std::size_t knob = rows ? kRowsKnob : of_columns;
   const ir::SizeId block = sketch.nest.sizes.knob(static_cast<int>(knob), knobs[knob].name);
   std::set<std::string> placed = companions_along(sketch.nest, leading.block);
+  schedule_totals(rule, total_of(leading), sketch, placed);
   schedule_scan(leading, {block, unrolled, along_vectors(rule, values)}, rule.target, sketch.nest,
                 sketch.trace, free_layout);
   for (const bool reduce : {true, false})
@@ -77,11 +98,6 @@ Result<Sketch> build_scans(const ScanRule& rule, const std::vector<Knob>& knobs,
           !placed.contains(view.tensors[static_cast<std::size_t>(stage.tensor)].name))
         schedule_plainly(view, stage, rule.target, sketch.nest, sketch.trace, placed);
   return sketch;
-}
-
-bool has_sums(const te::Workload& view) {
-  return std::ranges::any_of(
-      view.stages, [](const te::Stage& stage) { return stage.reduce != ir::ReduceOp::kNone; });
 }
 
 void list_knobs_of_rows(ScanRule& rule, const ScanBlock<std::int64_t>& usual, Derived& derived) {
@@ -93,7 +109,7 @@ void list_knobs_of_rows(ScanRule& rule, const ScanBlock<std::int64_t>& usual, De
   if (!may_go_by_vectors(nest, rule.leading, rule.target)) return;
   list.choice("scan.along", {"elements", "vectors"});
   derived.starts[0].push_back(usual.by_vectors ? 1 : 0);
-  if (rule.target.threads < 2 || has_sums(rule.prepared.view)) return;
+  if (rule.target.threads < 2) return;
   const std::int64_t threads = rule.target.threads,
                      most = extent_of_loop(nest, rule.leading.axis) / kShortestPart;
   for (const std::int64_t parts : {std::int64_t{2}, threads, 2 * threads, 4 * threads})
@@ -133,19 +149,18 @@ bool is_led_by_scan(const CpuContext& context) {
 
 Result<Derived> derive_scans(const CpuContext& context) {
   auto rule = std::make_shared<ScanRule>(ScanRule{
-      prepare(context.workload, context.target), context.target, context.workload, {}, {1}});
+      prepare(context.workload, context.target), context.target, context.workload, {}, 1, {1}});
   const te::Workload& view = rule->prepared.view;
   const te::Stage& stage = leading_scan(rule->prepared.nest, view);
   const ir::Nest& nest = rule->prepared.nest;
   rule->leading = scan_loops_of(nest, view.tensors[static_cast<std::size_t>(stage.tensor)].name);
   const auto usual = usual_block(nest, rule->leading, context.target);
+  rule->lanes = std::max(1, context.target.lanes(size_of(stage.body->dtype)));
   Derived derived;
   if (rule->leading.along_last()) {
     list_knobs_of_rows(*rule, usual, derived);
   } else {
-    const std::int64_t lanes =
-        std::max<std::int64_t>(1, context.target.lanes(size_of(stage.body->dtype)));
-    list_knobs_of_columns(vectors_of(nest, rule->leading, lanes), usual, derived);
+    list_knobs_of_columns(vectors_of(nest, rule->leading, rule->lanes), usual, derived);
   }
   derived.build = [rule, knobs = derived.knobs](std::span<const std::int64_t> values) {
     return build_scans(*rule, knobs, values);
