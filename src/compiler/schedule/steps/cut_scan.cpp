@@ -61,14 +61,14 @@ class ScanCutter {
   int count() const { return static_cast<int>(block_.iters.size()); }
   Dtype dtype() const { return block_.body->dtype; }
 
-  // The iterators of the scan, with one over parts in place of the axis; what it computes has a
-  // dimension for each. `loops`: the innermost loop after each.
+  // The iterators of the scan, with one over parts but the last in place of the axis; what is
+  // computed has a dimension for each.
   StepResult<std::vector<Affine>> add_iters(NewStage& stage) const {
     std::vector<Affine> out;
     for (int i = 0; i < count(); ++i) {
       const bool cut = i == scan_.axis;
       out.push_back(Affine::iter(LATHE_TRY(
-          stage.add(cut ? iter(i).name + ".part" : iter(i).name, cut ? parts_ : extent(i)))));
+          stage.add(cut ? iter(i).name + ".part" : iter(i).name, cut ? parts_ - 1 : extent(i)))));
     }
     return out;
   }
@@ -80,7 +80,7 @@ class ScanCutter {
     for (int i = 0; i < count(); ++i) {
       const bool cut = i == scan_.axis;
       const int now = LATHE_TRY(
-          stage.add(cut ? iter(i).name + ".part" : iter(i).name, cut ? parts_ : extent(i)));
+          stage.add(cut ? iter(i).name + ".part" : iter(i).name, cut ? parts_ - 1 : extent(i)));
       if (cut) part = stage.innermost();
       values.push_back(ir::iter_value(now));
     }

@@ -62,16 +62,30 @@ void schedule_totals(const ScanRule& rule, const std::string& total, Sketch& ske
     outer.push_back(sketch.nest.loops[loop].name);
   const std::string along = outer.back(), lanes = total + ".lanes";
   outer.pop_back();
+  std::int64_t tasks = 1;
+  for (const std::string& loop : outer) tasks *= extent_of_loop(sketch.nest, loop);
   const bool free_layout = rule.prepared.view.contract.free_layout;
-  const schedule::Step steps[] = {
+  std::vector<schedule::Step> steps = {
       schedule::Split{along, rule.lanes * kVectorsOfTotals, along + ".o", along + ".i"},
-      schedule::Rfactor{total, along + ".i", lanes},
-      schedule::Split{along + ".i", rule.lanes, along + ".u", along + ".l"},
-      schedule::Annotate{.loop = along + ".u", .kind = ir::LoopKind::kUnrolled},
-      schedule::Annotate{.loop = along + ".l", .kind = ir::LoopKind::kVectorized}};
+      schedule::Rfactor{total, along + ".i", lanes}};
+  // Where there are more threads, several of them reduce each part.
+  const std::int64_t chunks = rule.target.threads / tasks;
+  if (chunks > 1) {
+    const std::int64_t all = rule.lanes * kVectorsOfTotals * chunks;
+    steps.emplace_back(schedule::Split{along + ".o",
+                                       (extent_of_loop(sketch.nest, along) + all - 1) / all,
+                                       along + ".c", along + ".k"});
+    steps.emplace_back(
+        schedule::Rfactor{lanes, along + ".c", total + ".chunks", static_cast<int>(outer.size())});
+    outer.push_back(along + ".c");
+  }
+  steps.emplace_back(schedule::Split{along + ".i", rule.lanes, along + ".u", along + ".l"});
+  steps.emplace_back(schedule::Annotate{.loop = along + ".u", .kind = ir::LoopKind::kUnrolled});
+  steps.emplace_back(schedule::Annotate{.loop = along + ".l", .kind = ir::LoopKind::kVectorized});
   for (const schedule::Step& step : steps)
     if (!try_step(sketch.nest, sketch.trace, step, free_layout)) return;
   share_loops(sketch.nest, sketch.trace, outer, rule.target.threads, free_layout);
+  if (chunks > 1) placed.insert(total + ".chunks");
   placed.insert({total, lanes});
 }
 
