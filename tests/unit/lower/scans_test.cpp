@@ -160,6 +160,15 @@ TEST(ScansByVectors, AreFilters) {
   }
 }
 
+// A loop outside of the axis has the lanes: rows are beside each other.
+TEST(ScansByVectors, HaveLanesAcrossTheirAxis) {
+  Rng rng(1);
+  for (const char* factor : {"", "0.5 * "})
+    checked({fmt::format("X: f32[8,13]\nY[i,t] = {}Y[i,t-1 else 2] + X[i,t]", factor),
+             {as("Y.i", ir::LoopKind::kVectorized)}},
+            rng);
+}
+
 // Other elements than the one before, a row read backwards, and two scans in one loop.
 TEST(ScansByVectors, HaveAnyTerms) {
   Rng rng(1);

@@ -182,7 +182,9 @@ void BlockEmitter::emit_block(BlockId id) {
 // it what is before its first lane. False: the block is none.
 bool BlockEmitter::emit_scanned_lanes(const Instance& at) {
   const ir::Block& block = nest_.blocks[at.id];
-  if (!analysis::is_scan(block) || !analysis::is_scan_loop(block, block.parent)) return false;
+  if (!analysis::is_scan(block) || place_.bound[block.parent].kind != Binding::Kind::kLane ||
+      !analysis::is_scan_loop(block, block.parent))
+    return false;
   const auto scan = analysis::any_order_scan(block);
   LATHE_CHECK(scan, "{} is vectorized along its axis, but is no scan in any order", block.name);
   Place first = place_;
