@@ -54,7 +54,7 @@ TEST(Scans, ComputeTheSameByEveryChoice) {
        {"X: f32[3,131]\nY[i,t] = Y[i,t-1 else 0] + X[i,t]",
         "X: i32[71]\nY[t] = max(Y[t-1 else -5], X[t])",
         "X: f32[2,67]\nY[i,t] = 0.9 * Y[i,t-1 else 0] + X[i,t]\nZ[i,t] = exp(Y[i,t])",
-        "X: f64[40,33]\nY[i,t] = min(X[i,t], Y[i,t-1 else inf])",
+        "X: f32[40,33]\nY[i,t] = min(X[i,t], Y[i,t-1 else inf])",
         "X: f32[5,64]\nY[i,t:64] = sum(s:64) select(s <= t, X[i,s], 0)"})
     for (const Target& target : {avx512(1), avx2(2), sse(3)}) {
       const auto found = check_choices(parsed(text), target, "scan.along", 3, 1);

@@ -11,9 +11,9 @@ namespace lathe::schedule {
 
 // Cuts the axis of a scan into parts of `size` elements, which may then be computed in any order. A
 // block `total` first reduces each part but the last to one element. A scan `before` over these has
-// what all parts up to each one come to. The block then begins each part anew from that of the part before
-// it. Its axis becomes two loops, AXIS.part and AXIS. The scan adds, multiplies or takes extremes;
-// the order of these operations changes.
+// what all parts up to each one come to. The block then begins each part anew from that of the part
+// before it. Its axis becomes two loops, AXIS.part and AXIS. The scan adds, multiplies or takes
+// extremes; the order of these operations changes.
 struct CutScan {
   std::string block;
   std::int64_t size = 1;
