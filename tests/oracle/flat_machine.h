@@ -201,6 +201,7 @@ Handler handler_bitcast();
 Handler handler_ramp();
 Handler handler_broadcast();
 Handler handler_reduce(Dtype dtype);
+Handler handler_slide();
 Handler handler_load();
 Handler handler_check_reg();
 

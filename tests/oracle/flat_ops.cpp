@@ -260,6 +260,23 @@ void reduce_integer(Machine& m, const Insn& n) {
   });
 }
 
+// op: the lanes of the operand.
+void do_slide(Machine& m, const Insn& n) {
+  const std::vector<Cell> x(cells(m, n.a), cells(m, n.a) + n.op);
+  const Cell fill = *cells(m, n.b);
+  const auto source = [&](int l) { return n.stride + l; };
+  const auto has = [&](int l) { return source(l) >= 0 && source(l) < n.op; };
+  if (!m.poison_of.empty())
+    for (int l = 0; l < n.lanes; ++l) {
+      const std::int64_t from = has(l) ? n.a + source(l) : n.b;
+      m.poison_of[static_cast<std::size_t>(n.out + l)] =
+          m.poison_of[static_cast<std::size_t>(from)];
+    }
+  for (int l = 0; l < n.lanes; ++l)
+    m.cells[static_cast<std::size_t>(n.out + l)] =
+        has(l) ? x[static_cast<std::size_t>(source(l))] : fill;
+}
+
 void do_load(Machine& m, const Insn& n) {
   const Cell *index = cells(m, n.a), *mask = n.c < 0 ? nullptr : cells(m, n.c);
   if (mask != nullptr) m.require_value(n.c, n.lanes, "a mask");
@@ -300,6 +317,7 @@ Handler handler_bitcast() { return do_bitcast; }
 Handler handler_ramp() { return do_ramp; }
 Handler handler_broadcast() { return do_broadcast; }
 Handler handler_reduce(Dtype dtype) { return is_float(dtype) ? reduce_real : reduce_integer; }
+Handler handler_slide() { return do_slide; }
 Handler handler_load() { return do_load; }
 Handler handler_check_reg() { return check_reg; }
 

@@ -174,6 +174,14 @@ PartRecorder::Numbers PartRecorder::fresh_numbers(const Expr& e) {
     return reg_numbers_[reg->reg];
   }
   if (const auto* load = std::get_if<flat::Load>(&e->value)) return loaded(e, *load);
+  if (const auto* slide = std::get_if<flat::Slide>(&e->value)) {
+    const Numbers in = numbers(slide->x), fill = numbers(slide->fill);
+    for (std::size_t l = 0; l < n; ++l) {
+      const std::size_t from = l + static_cast<std::size_t>(slide->from);
+      out[l] = from < in.size() ? in[from] : fill[0];
+    }
+    return out;
+  }
   flat::each_operand(*e, [&](const Expr& x) {
     const Numbers in = numbers(x);
     for (std::size_t l = 0; l < n; ++l)

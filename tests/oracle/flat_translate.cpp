@@ -86,6 +86,14 @@ struct ExprTranslator {
     i.a = t.expression(n.x, action);
     return emit(i);
   }
+  int operator()(const flat::Slide& n) const {
+    Insn i = insn(handler_slide());
+    i.op = n.x->type.lanes;
+    i.stride = n.from;
+    i.a = t.expression(n.x, action);
+    i.b = t.expression(n.fill, action);
+    return emit(i);
+  }
   int operator()(const flat::Ramp& n) const {
     Insn i = insn(handler_ramp());
     i.a = t.expression(n.base, action);

@@ -1,7 +1,10 @@
 #include "compiler/ops/scan.h"
 
+#include <cmath>
+
 #include <fmt/ranges.h>
 
+#include "compiler/ir/expr/expr.h"
 #include "compiler/ops/text.h"
 
 namespace lathe::ops {
@@ -39,6 +42,10 @@ std::string sums(const ScanTexts& at, const char* op, const char* identity, bool
 std::string extremes(const ScanTexts& at, const char* op, const char* identity, Dtype dtype) {
   const std::string x = fmt::format("X[{}]", at.here);
   if (is_float(dtype)) return fmt::format("{}(S[{} else {}], {})", op, at.before, identity, x);
+  const double none =
+      ir::identity_of(op == std::string("max") ? ir::ReduceOp::kMax : ir::ReduceOp::kMin, dtype);
+  if (std::abs(none) < 0x1p53)
+    return fmt::format("{}(S[{} else {:.0f}], {})", op, at.before, none, x);
   return fmt::format("select({}, {}, {}({}, S[{} else 0]))", at.first, x, op, x, at.before);
 }
 

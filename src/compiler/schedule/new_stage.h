@@ -80,6 +80,12 @@ class NewStage {
                             {{loop, nest_.sizes.constant(1)}}});
     return static_cast<int>(block_.iters.size()) - 1;
   }
+  // An iterator of the reduction that several loops drive.
+  int add_terms(const std::string& name, std::int64_t extent, std::vector<ir::LoopDigit> digits) {
+    block_.iters.push_back(
+        {name, nest_.sizes.constant(extent), ir::IterKind::kReduce, std::move(digits)});
+    return static_cast<int>(block_.iters.size()) - 1;
+  }
   // An iterator of the result that several loops drive.
   void add_digits(const std::string& name, std::int64_t extent, std::vector<ir::LoopDigit> digits) {
     block_.iters.push_back(
@@ -87,6 +93,7 @@ class NewStage {
     block_.index.push_back(ir::Affine::iter(static_cast<int>(block_.iters.size()) - 1));
   }
 
+  ir::LoopId innermost() const { return parent_; }
   ir::SizeId size(std::int64_t value) { return nest_.sizes.constant(value); }
   const std::vector<std::int64_t>& shape() const { return shape_; }  // of the result, so far
 

@@ -48,7 +48,9 @@ bool same_order(std::vector<LoopId> a, std::vector<LoopId> b) {
   return a == b;
 }
 
-bool runs_in_order(const ir::Loop& loop) {
+bool runs_in_order(const ir::Nest& nest, BlockId id, LoopId l) {
+  const ir::Loop& loop = nest.loops[l];
+  if (loop.kind == ir::LoopKind::kVectorized) return analysis::may_scan_lanes(nest, id, l);
   return (loop.kind == ir::LoopKind::kSerial || loop.kind == ir::LoopKind::kUnrolled) &&
          loop.tail != ir::Tail::kShift && loop.intrinsic == ir::IntrinsicId::kNone;
 }
@@ -59,7 +61,7 @@ bool is_kept(const ir::Nest& before, const ir::Nest& after, BlockId id) {
   const std::vector<LoopId> loops = scan_loops(after, id);
   const ir::Buffer& result = after.buffers[after.blocks[id].writes];
   return same_order(scan_loops(before, id), loops) &&
-         std::ranges::all_of(loops, [&](LoopId l) { return runs_in_order(after.loops[l]); }) &&
+         std::ranges::all_of(loops, [&](LoopId l) { return runs_in_order(after, id, l); }) &&
          std::ranges::none_of(after.loops_around(id),
                               [&](LoopId l) { return after.loops[l].tail == ir::Tail::kPad; }) &&
          (result.scope == ir::Scope::kMemory || result.scope == ir::Scope::kOutput) &&

@@ -40,6 +40,9 @@ const char* reason_of_reduction(Refusal refusal) {
              "comparisons bound the iterator so that every window is shorter than the loop";
     case Refusal::kNoTerms:
       return "this needs a sum of terms that are added or subtracted, and a name for each";
+    case Refusal::kNoScan:
+      return "this needs a scan that adds, multiplies or takes extremes: each element is one of "
+             "these of the one before it and terms; it is cut once, and not of f16 or bf16";
     default: return reason_of_intrinsic(refusal);
   }
 }
@@ -215,7 +218,7 @@ std::string StepError::text() const {
 StepResult<void> apply(ir::Nest& nest, const Step& step, bool free_layout) {
   ir::Nest copy = nest;
   if (auto done = dispatch(copy, step, free_layout); !done) return done;
-  if (!std::holds_alternative<Scan>(step))  // which makes one
+  if (!std::holds_alternative<Scan>(step) && !std::holds_alternative<CutScan>(step))  // make some
     if (auto kept = check_scans(nest, copy); !kept) return kept;
   if (auto kept = check_recurrences(nest, copy); !kept) return kept;
   release_unused(copy);

@@ -62,6 +62,7 @@ enum class Refusal : std::uint8_t {
   kNoBound,
   kNoWindow,
   kNoTerms,
+  kNoScan,
 };
 struct StepError {
   Refusal refusal;

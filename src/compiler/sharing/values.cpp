@@ -57,6 +57,7 @@ struct Evaluator {
   std::int64_t operator()(const flat::FloatImm&) const { throw DependsOnData{}; }
   std::int64_t operator()(const flat::Bitcast&) const { throw DependsOnData{}; }
   std::int64_t operator()(const flat::Reduce&) const { throw DependsOnData{}; }
+  std::int64_t operator()(const flat::Slide&) const { throw DependsOnData{}; }
   std::int64_t operator()(const flat::Load&) const { throw DependsOnData{}; }
   std::int64_t operator()(const flat::RegRead&) const { throw DependsOnData{}; }
 };

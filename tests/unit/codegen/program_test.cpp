@@ -291,6 +291,23 @@ TEST(Program, LanesAreReduced) {
       }
 }
 
+TEST(Program, LanesSlide) {
+  for (const Dtype dtype :
+       {Dtype::kF32, Dtype::kF64, Dtype::kF16, Dtype::kBF16, Dtype::kI32, Dtype::kI64, Dtype::kU8})
+    for (const int lanes : {2, 3, 8, 16, 32})
+      for (const int from : {-lanes, 1 - lanes, -1, 0, 1, 2, lanes - 1, lanes}) {
+        const Type type{dtype, lanes};
+        const Expr x = load(0, int_imm(0), type), fill = load(1, int_imm(0), {dtype, 1});
+        const Expr last = flat::lane(x, lanes - 1);
+        check(program(
+            {buffer("A", lanes, Scope::kInput, 0, dtype), buffer("B", 1, Scope::kInput, 1, dtype),
+             buffer("O", lanes + 1, Scope::kOutput, 0, dtype)},
+            {},
+            seq({store(2, int_imm(0), slide(x, from, lanes, fill)),
+                 store(2, int_imm(lanes), last)})));
+      }
+}
+
 TEST(Program, SignedLanesAreNotUnsignedOnes) {
   const Expr x = load(0, int_imm(0), {Dtype::kI8, 16});
   const Expr u = load(1, int_imm(0), {Dtype::kU8, 16});

@@ -48,6 +48,62 @@ TEST(Scans, HaveOtherStagesInTheirLoops) {
   expect_kept(kBetween, {Join{{"Y.i", "Z.i"}}, Join{{"Y.t", "Z.t"}}});
 }
 
+constexpr std::string_view kExtremes =
+    "X: i32[3,4,11]\nY[a,t,b] = max(X[a,t,b] * 2, Y[a,t+1,b else -9])";
+
+TEST(Scans, MayHaveLanesAlongTheirAxis) {
+  const Annotate lanes = kind("Y.t.i", ir::LoopKind::kVectorized);
+  expect_kept(kRows, {split("Y.t", 4), lanes});
+  expect_kept(kExtremes, {split("Y.t", 2), Reorder{{"Y.b", "Y.t.i"}}, lanes});
+  EXPECT_EQ(refusal(kRows, {split("Y.t", 3), lanes}), Refusal::kBreaksScan);
+  EXPECT_EQ(refusal(kRows, {split("Y.t", 4), kind("Y.t.o", ir::LoopKind::kVectorized)}),
+            Refusal::kBreaksScan);
+  EXPECT_EQ(refusal(kExtremes, {split("Y.t", 2), lanes}), Refusal::kBreaksScan);  // not innermost
+  expect_kept(kColumns, {split("Y.t", 4), Reorder{{"Y.i", "Y.t.i"}}, lanes});
+  for (const char* own : {"1.5", "X[t]", "-0.0", "0.00001"})  // overflows, is no number, vanishes
+    EXPECT_EQ(refusal(fmt::format("X: f32[32]\nY[t] = {} * Y[t-1 else 0] + X[t]", own),
+                      {split("Y.t", 16), kind("Y.t.i", ir::LoopKind::kVectorized)}),
+              Refusal::kBreaksScan);
+  EXPECT_EQ(refusal(kBetween, {split("Y.t", 4), lanes}), Refusal::kBreaksScan);  // Y[t-2]
+  EXPECT_EQ(refusal("X: f16[16]\nY[t] = Y[t-1 else 0] + X[t]", {split("Y.t", 4), lanes}),
+            Refusal::kBreaksScan);
+}
+
+TEST(Scans, AreCutIntoParts) {
+  for (const std::int64_t size : {1, 2, 3, 5, 12}) {
+    const CutScan cut{"Y", size, "T", "B"};
+    expect_kept(kRows, {cut});
+    expect_kept(kRows, {cut, kind("Y.t.part", ir::LoopKind::kParallel),
+                        kind("T.t.part", ir::LoopKind::kParallel), Reorder{{"Y.t.part", "Y.i"}}});
+    expect_kept(kRows, {cut, Fuse{{"Y.i", "Y.t.part"}, "f"}, kind("f", ir::LoopKind::kParallel)});
+  }
+  for (const std::int64_t size : {1, 2, 3}) expect_kept(kExtremes, {CutScan{"Y", size, "T", "B"}});
+  const CutScan cut{"Y", 8, "T", "B"};
+  expect_kept(kRows, {cut, split("Y.t", 4), kind("Y.t.i", ir::LoopKind::kVectorized)});
+  expect_kept(kRows, {cut, split("Y.t", 3), split("T.t", 2), Rfactor{"T", "T.t.i", "P"}});
+  expect_kept(kRows, {cut, Fuse{{"Y.t.part", "Y.t"}, "f"}});
+}
+
+TEST(Scans, AreNotCutOtherwise) {
+  const CutScan cut{"Y", 4, "T", "B"};
+  EXPECT_EQ(refusal(kRows, {CutScan{"Y", 13, "T", "B"}}), Refusal::kBadFactor);
+  EXPECT_EQ(refusal(kRows, {CutScan{"Y", 0, "T", "B"}}), Refusal::kNotPositive);
+  EXPECT_EQ(refusal(kRows, {CutScan{"Y", 4, "T", "T"}}), Refusal::kNameTaken);
+  EXPECT_EQ(refusal(kRows, {CutScan{"Y", 4, "X", "B"}}), Refusal::kNameTaken);
+  EXPECT_EQ(refusal(kRows, {split("Y.t", 4), cut}), Refusal::kNotAsWritten);
+  EXPECT_EQ(refusal(kRows, {cut, CutScan{"Y", 2, "T2", "B2"}}), Refusal::kNotAsWritten);
+  EXPECT_EQ(refusal(kColumns, {cut}), Refusal::kNoScan);
+  EXPECT_EQ(refusal(kBetween, {CutScan{"Y", 4, "S", "B"}}), Refusal::kNoScan);
+  EXPECT_EQ(refusal("X: f32[16]\nY[t] = X[t]", {cut}), Refusal::kNoScan);
+  EXPECT_EQ(refusal(kRows, {cut, kind("Y.t", ir::LoopKind::kParallel)}), Refusal::kBreaksScan);
+  EXPECT_EQ(
+      refusal(kRows, {cut, Fuse{{"Y.t.part", "Y.t"}, "f"}, kind("f", ir::LoopKind::kParallel)}),
+      Refusal::kBreaksScan);
+  EXPECT_EQ(
+      refusal(kRows, {cut, Reorder{{"Y.t", "Y.t.part"}}, kind("Y.t", ir::LoopKind::kParallel)}),
+      Refusal::kBreaksScan);
+}
+
 TEST(Scans, RefuseWhatBreaksTheirOrder) {
   for (const ir::LoopKind k : {ir::LoopKind::kVectorized, ir::LoopKind::kParallel,
                                ir::LoopKind::kBlockX, ir::LoopKind::kThreadX})

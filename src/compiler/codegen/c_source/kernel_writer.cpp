@@ -5,6 +5,7 @@
 #include <utility>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "compiler/codegen/c_source/immediates.h"
 #include "compiler/ir/flat/rewrite.h"
@@ -122,6 +123,7 @@ std::string KernelWriter::text_of(const Expr& e) {
     std::string operator()(const flat::Ramp& n) const { return w.ramp(n, e, w.value(n.base)); }
     std::string operator()(const flat::Broadcast& n) const { return w.broadcast(e, w.value(n.x)); }
     std::string operator()(const flat::Reduce& n) const { return w.reduce(n); }
+    std::string operator()(const flat::Slide& n) const { return w.slide(n, e->type); }
     std::string operator()(const flat::Load& n) const { return w.load(n, e); }
   };
   return std::visit(Visitor{*this, e}, e->value);
@@ -136,6 +138,15 @@ std::string KernelWriter::reduce(const flat::Reduce& n) {
   }
   const flat::Type one{of.dtype, 1};
   return combine(n.op, one, lane(all, of, 0), lane(all, of, 1));
+}
+
+std::string KernelWriter::slide(const flat::Slide& n, flat::Type own) {
+  const std::string x = named(n.x), fill = named(n.fill);
+  std::vector<std::string> lanes;
+  for (int l = n.from; l < n.from + own.lanes; ++l)
+    lanes.push_back(l >= 0 && l < n.x->type.lanes ? lane(x, n.x->type, l) : fill);
+  if (own.lanes == 1) return lanes[0];
+  return fmt::format("(({})({}))", type(own), fmt::join(lanes, ", "));
 }
 
 // Statements.

@@ -77,6 +77,7 @@ class KernelWriter {
   void count(const flat::Expr& e);
   std::string text_of(const flat::Expr& e);
   std::string reduce(const flat::Reduce& n);
+  std::string slide(const flat::Slide& n, flat::Type type);
   void statement(const flat::Stmt& s);
   void block(const flat::Stmt& s);
   void write(const flat::Seq& n);

@@ -191,6 +191,7 @@ class FunctionEmitter {
   Value* expression(const flat::Node& e, const flat::Ramp& n);
   Value* expression(const flat::Node& e, const flat::Broadcast& n);
   Value* expression(const flat::Node& e, const flat::Reduce& n);
+  Value* expression(const flat::Node& e, const flat::Slide& n);
   Value* expression(const flat::Node& e, const flat::Load& n);
   Value* expression(const flat::Node& e, const flat::RegRead& n);
   // An operation without side effects, shared with an equal one. A movable one goes to the
@@ -369,6 +370,7 @@ enum Operation {
   kPowerOperation,  // of two, for a division
   kReciprocalOperation,
   kReduceOperation = 300,
+  kSlideOperation = 400,
 };
 
 // Implementation.

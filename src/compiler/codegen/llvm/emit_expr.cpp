@@ -112,6 +112,26 @@ llvm::Value* FunctionEmitter::expression(const Node& e, const Reduce& n) {
   return narrow(out, dtype);
 }
 
+llvm::Value* FunctionEmitter::expression(const Node& e, const Slide& n) {
+  const Dtype dtype = e.type.dtype;
+  const int own = n.x->type.lanes;
+  llvm::Value* x = whole(widen(value(n.x), dtype), dtype);
+  llvm::Value* fill = whole(widen(value(n.fill), dtype), dtype);
+  llvm::Value* out = pure(
+      kSlideOperation, nullptr, {x, fill}, false,
+      [&]() -> llvm::Value* {
+        if (e.type.lanes == 1)
+          return b_.CreateExtractElement(x, static_cast<std::uint64_t>(n.from));
+        std::vector<int> which;
+        for (int l = n.from; l < n.from + e.type.lanes; ++l)
+          which.push_back(l >= 0 && l < own ? l : own);
+        llvm::Value* filled = b_.CreateVectorSplat(static_cast<unsigned>(own), fill);
+        return b_.CreateShuffleVector(x, filled, which);
+      },
+      static_cast<std::uint64_t>(e.type.lanes) << 32U ^ static_cast<std::uint32_t>(n.from));
+  return narrow(out, dtype);
+}
+
 llvm::Value* FunctionEmitter::expression(const Node& e, const Select& n) {
   llvm::Value *c = value(n.condition), *t = value(n.then), *o = value(n.otherwise);
   match(e.type.dtype, t, o, true);

@@ -66,6 +66,7 @@ struct VarVisitor {
   void operator()(const Ramp& n) { walk(n.base); }
   void operator()(const Broadcast& n) { walk(n.x); }
   void operator()(const Reduce& n) { walk(n.x); }
+  void operator()(const Slide& n) { walk(n.x), walk(n.fill); }
   void operator()(const Load& n) { walk(n.index), walk(n.mask); }
   void operator()(const Seq& n) {
     for (const Stmt& s : n.stmts) walk(s);

@@ -212,6 +212,25 @@ Expr reduce(BinaryOp op, Expr x) {
   return make(Reduce{op, std::move(x)}, type);
 }
 
+Expr slide(Expr x, int from, int lanes, Expr fill) {
+  if (from == 0 && lanes == x->type.lanes) return x;
+  const Type type{x->type.dtype, lanes};
+  return make(Slide{std::move(x), from, std::move(fill)}, type);
+}
+
+Expr lane(Expr x, int number) {
+  if (x->type.lanes == 1) return x;
+  if (const auto* same = std::get_if<Broadcast>(&x->value)) return same->x;
+  Expr fill = imm(0, {x->type.dtype, 1});
+  return slide(std::move(x), number, 1, std::move(fill));
+}
+
+Expr prefix(BinaryOp op, Expr x, Expr identity) {
+  const int lanes = x->type.lanes;
+  for (int by = 1; by < lanes; by *= 2) x = binary(op, slide(x, -by, lanes, identity), x);
+  return x;
+}
+
 Expr load(int buffer, Expr index, Type type, Expr mask) {
   if (mask && splat_int(mask) == 0) return imm(0, type);
   return make(Load{buffer, without_unit_ramp(std::move(index)), without_full_mask(std::move(mask))},

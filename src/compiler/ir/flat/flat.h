@@ -125,6 +125,13 @@ struct Reduce {
   BinaryOp op;
   Expr x;
 };
+// Lanes of x, a vector, from number `from` on, which may be negative: lane l is lane from + l of x,
+// or `fill`, a scalar, where x has no such lane.
+struct Slide {
+  Expr x;
+  int from;
+  Expr fill;
+};
 // A null mask loads all lanes; otherwise it has as many lanes as the load.
 struct Load {
   int buffer;
@@ -157,7 +164,7 @@ inline constexpr Contents kTogether = 256;
 
 struct Node {
   std::variant<IntImm, FloatImm, Var, Unary, Binary, Fma, Select, Cast, Bitcast, Ramp, Broadcast,
-               Reduce, Load, RegRead>
+               Reduce, Slide, Load, RegRead>
       value;
   Type type;
   std::uint64_t hash;  // of the type, the operation and the operands' hashes
@@ -346,6 +353,9 @@ Expr bitcast(Expr x, Dtype dtype);
 Expr ramp(Expr base, std::int64_t stride, int lanes);  // a broadcast if stride is 0
 Expr broadcast(Expr x, int lanes);                     // x itself if it has so many lanes already
 Expr reduce(BinaryOp op, Expr x);                      // x itself if it is a scalar
+Expr slide(Expr x, int from, int lanes, Expr fill);
+Expr lane(Expr x, int number);                    // x itself if it is a scalar
+Expr prefix(BinaryOp op, Expr x, Expr identity);  // lane l: lanes 0 to l of x in one
 Expr load(int buffer, Expr index, Type type, Expr mask = nullptr);
 Expr reg_read(int reg, Type type);
 

@@ -55,6 +55,9 @@ struct ExprHash {
   }
   void operator()(const Broadcast& n) const { mix.child(n.x); }
   void operator()(const Reduce& n) const { mix.add(static_cast<std::uint64_t>(n.op)).child(n.x); }
+  void operator()(const Slide& n) const {
+    mix.add(static_cast<std::uint64_t>(n.from)).child(n.x).child(n.fill);
+  }
   void operator()(const Load& n) const {
     mix.add(static_cast<std::uint64_t>(n.buffer)).child(n.index).child(n.mask);
   }
@@ -210,6 +213,10 @@ struct ExprEqual {
   bool operator()(const Broadcast& n) const { return same(n.x, as<Broadcast>().x); }
   bool operator()(const Reduce& n) const {
     return n.op == as<Reduce>().op && same(n.x, as<Reduce>().x);
+  }
+  bool operator()(const Slide& n) const {
+    const auto& o = as<Slide>();
+    return n.from == o.from && same(n.x, o.x) && same(n.fill, o.fill);
   }
   bool operator()(const Load& n) const {
     const auto& o = as<Load>();

@@ -170,6 +170,10 @@ class Printer {
   std::string text(const Reduce& n, Type, int) const {
     return fmt::format("reduce<{}>({})", name_of(n.op), expression(n.x, 0));
   }
+  std::string text(const Slide& n, Type type, int) const {
+    return fmt::format("slide({}, {} : {}, {})", expression(n.x, 0), n.from, type.lanes,
+                       expression(n.fill, 0));
+  }
   std::string text(const Load& n, Type type, int) const {
     return access(n.buffer, n.index, type.lanes, n.mask);
   }

@@ -98,6 +98,11 @@ Expr map_operands(const Expr& e, F&& f) {
       Expr x = f(n.x);
       return x == n.x ? e : reduce(n.op, std::move(x));
     }
+    Expr operator()(const Slide& n) const {
+      Expr x = f(n.x), fill = f(n.fill);
+      if (x == n.x && fill == n.fill) return e;
+      return slide(std::move(x), n.from, e->type.lanes, std::move(fill));
+    }
     Expr operator()(const Load& n) const {
       Expr index = f(n.index), mask = n.mask ? f(n.mask) : nullptr;
       if (index == n.index && mask == n.mask) return e;
@@ -124,6 +129,7 @@ void each_operand(const Node& e, F&& f) {
     void operator()(const Ramp& n) const { f(n.base); }
     void operator()(const Broadcast& n) const { f(n.x); }
     void operator()(const Reduce& n) const { f(n.x); }
+    void operator()(const Slide& n) const { f(n.x), f(n.fill); }
     void operator()(const Load& n) const {
       f(n.index);
       if (n.mask) f(n.mask);

@@ -138,6 +138,13 @@ class Verifier {
             e, "lanes of {} are reduced by {} to {}", described(n.x->type), name_of(n.op),
             described(e->type));
   }
+  void check(const Slide& n, const Expr& e) {
+    const Type one{e->type.dtype, 1};
+    require(n.x->type.lanes > 1 && n.x->type.dtype == e->type.dtype && n.fill->type == one &&
+                e->type.dtype != Dtype::kBool,
+            e, "{} of lanes of {}, filled with {}", described(e->type), described(n.x->type),
+            described(n.fill->type));
+  }
   void check(const Load& n, const Expr& e) {
     if (!access(n.buffer, n.index, e->type, n.mask, &e)) return;
     const Buffer& b = buffer(n.buffer);

@@ -100,6 +100,7 @@ class BlockEmitter {
   void emit_init(BlockId id);
   static flat::Expr stored_lanes(const Instance& at);
   void emit_accumulate(const Instance& at);
+  bool emit_scanned_lanes(const Instance& at);
   bool starts_here(const Instance& at) const;
   flat::Expr across_lanes(const Instance& at);
   flat::Expr condition_of(const BlockPlan& plan, const Constraint& c, int lanes) const;

@@ -1,5 +1,7 @@
 #include <algorithm>
+#include <cmath>
 
+#include "compiler/analysis/scans.h"
 #include "compiler/lower/expand/block_emitter.h"
 #include "compiler/lower/expand/lanes.h"
 #include "compiler/lower/expand/operations.h"
@@ -8,6 +10,15 @@
 namespace lathe::lower {
 
 namespace {
+
+ir::ReduceOp reduction_of(ir::BinaryOp op) {
+  switch (op) {
+    case ir::BinaryOp::kMax: return ir::ReduceOp::kMax;
+    case ir::BinaryOp::kMin: return ir::ReduceOp::kMin;
+    case ir::BinaryOp::kMul: return ir::ReduceOp::kProd;
+    default: return ir::ReduceOp::kSum;
+  }
+}
 
 flat::BinaryOp reduce_op(ir::ReduceOp op) {
   switch (op) {
@@ -18,6 +29,41 @@ flat::BinaryOp reduce_op(ir::ReduceOp op) {
     case ir::ReduceOp::kNone: break;
   }
   return flat::BinaryOp::kAdd;
+}
+
+// What changes nothing, not even the sign of a zero. (Code generation for AVX-512 brings lanes to
+// their places beside zeros by vexpandps, which takes several times as long as vpermt2ps.)
+flat::Expr nothing_for(ir::ReduceOp op, Dtype dtype) {
+  const bool sum = op == ir::ReduceOp::kSum && is_float(dtype);
+  return flat::imm(sum ? -0.0 : ir::identity_of(op, dtype), {dtype, 1});
+}
+
+// Lane l: x[l] + factor * (x[l - 1] + factor * (...)).
+flat::Expr filtered(double factor, flat::Expr x) {
+  const flat::Type type = x->type;
+  const flat::Expr none = nothing_for(ir::ReduceOp::kSum, type.dtype);
+  for (int by = 1; by < type.lanes; by *= 2) {
+    const flat::Expr earlier = flat::slide(x, -by, type.lanes, none);
+    x = flat::fma(flat::imm(std::pow(factor, by), type), earlier, x);
+  }
+  return x;
+}
+
+// Lane l: factor to the power of l + 1. Code generation makes a constant of it.
+flat::Expr powers_of(double factor, flat::Type type) {
+  flat::Expr all = flat::imm(1, type);
+  const flat::Type index{Dtype::kI64, type.lanes};
+  for (int bit = 1; bit <= type.lanes; bit *= 2) {
+    const flat::Expr has = flat::binary(
+        flat::BinaryOp::kNe,
+        flat::binary(flat::BinaryOp::kBitAnd, flat::ramp(flat::int_imm(1), 1, type.lanes),
+                     flat::imm(bit, index)),
+        flat::imm(0, index));
+    all =
+        flat::binary(flat::BinaryOp::kMul, all,
+                     flat::select(has, flat::imm(std::pow(factor, bit), type), flat::imm(1, type)));
+  }
+  return all;
 }
 
 // low <= lin < high. Tests only the sides that `range` leaves open.
@@ -124,11 +170,51 @@ void BlockEmitter::emit_block(BlockId id) {
     // the last, and would reload the partial result.
     if (last_test(place_, at.plan->never_in_last).known == true) return;
   }
+  if (at.lanes > 1 && emit_scanned_lanes(at)) return;
   flat::Stmt stmt = code_.capture([&] {
     if (block.reduce != ir::ReduceOp::kNone) emit_accumulate(at);
     else if (!emit_copy(at)) emit_write(at, block.writes, translate(at, block.body));
   });
   emit_guarded(at, stmt);
+}
+
+// Of a scan whose lanes lie along its axis: the scan of the vector alone, in a register, and with
+// it what is before its first lane. False: the block is none.
+bool BlockEmitter::emit_scanned_lanes(const Instance& at) {
+  const ir::Block& block = nest_.blocks[at.id];
+  if (!analysis::is_scan(block) || place_.bound[block.parent].kind != Binding::Kind::kLane ||
+      !analysis::is_scan_loop(block, block.parent))
+    return false;
+  const auto scan = analysis::any_order_scan(block);
+  LATHE_CHECK(scan, "{} is vectorized along its axis, but is no scan in any order", block.name);
+  Place first = place_;
+  first.bound[block.parent] = {Binding::Kind::kStatic, 0};
+  first.lanes = 1;
+  BlockEmitter leader(plan_, first, code_, limits_);
+  leader.set_state(state_);
+  Instance lane{at.id, at.plan};
+  if (!leader.prepare_instance(lane)) return true;
+  const flat::Stmt stmt = code_.capture([&] {
+    const flat::Expr before = widen(leader.translate(lane, scan->before), at.lanes);
+    set_state(leader.state());
+    const flat::Expr terms = widen(translate(at, scan->terms), at.lanes);
+    const auto reg = static_cast<int>(code_.program.regs.size());
+    code_.program.regs.push_back(terms->type);
+    const flat::Expr alone = flat::reg_read(reg, terms->type);
+    if (scan->factor == 1) {
+      const flat::BinaryOp op = reduce_op(reduction_of(scan->op));
+      const flat::Expr start = nothing_for(reduction_of(scan->op), block.body->dtype);
+      code_.out->push_back(flat::reg_write(reg, flat::prefix(op, terms, start)));
+      emit_write(at, block.writes, flat::binary(op, before, alone));
+    } else {
+      code_.out->push_back(flat::reg_write(reg, filtered(scan->factor, terms)));
+      emit_write(at, block.writes, flat::fma(powers_of(scan->factor, terms->type), before, alone));
+    }
+  });
+  Instance guarded = at;
+  guarded.condition = both(at.condition, lane.condition);
+  emit_guarded(guarded, stmt);
+  return true;
 }
 
 // before (op) body; a sum of products becomes multiply-adds.

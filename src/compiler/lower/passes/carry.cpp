@@ -7,6 +7,10 @@
 //                                        B[v] = r
 //                                      }
 // Other statements may load it, too: then it has a second register until the iteration ends.
+//
+// Of vectors that lie one after the other the last element is kept, where the next vector begins
+// with it. Each operation of the stored value is done for that element apart: so a scan by vectors
+// waits for one operation alone, and not for a lane of its result.
 #include <algorithm>
 #include <optional>
 #include <utility>
@@ -60,12 +64,15 @@ class Carrier {
   // The loop with what comes before it; null: nothing is carried.
   Stmt run() {
     const auto begin = flat::as_int(loop_.begin), end = flat::as_int(loop_.end);
-    if (!begin || !end || *end - *begin < 2) return nullptr;
+    const bool known = begin && end;
+    if (known && *end - *begin < 2) return nullptr;
     for (std::size_t i = 0; i < body_.size(); ++i) {
       const auto* store = std::get_if<flat::Store>(&body_[i]->value);
       if (store == nullptr || kept_.size() == kMostCarried) continue;
-      const Expr load = carried(*store);
-      if (load) keep(i, load, is_loaded_elsewhere(*store, load));
+      if (const Expr last = carried_lane(*store); last) keep(i, last, false);
+      else if (!known) continue;
+      else if (const Expr load = carried(*store); load)
+        keep(i, load, is_loaded_elsewhere(*store, load));
     }
     if (kept_.empty()) return nullptr;
     std::vector<Stmt> before, inside, after;
@@ -78,6 +85,12 @@ class Carrier {
         continue;
       }
       const auto& store = std::get<flat::Store>(body_[i]->value);
+      if (kept->load->type.lanes < store.value->type.lanes) {
+        const Expr value = with_registers(store.value);
+        inside.push_back(flat::store(store.buffer, store.index, value, store.mask));
+        inside.push_back(flat::reg_write(kept->reg, last_lane(value)));
+        continue;
+      }
       const Expr held = flat::reg_read(kept->next, kept->load->type);
       inside.push_back(flat::reg_write(kept->next, with_registers(store.value)));
       inside.push_back(flat::store(store.buffer, store.index, held, store.mask));
@@ -85,7 +98,9 @@ class Carrier {
     }
     inside.insert(inside.end(), after.begin(), after.end());
     before.push_back(flat::for_loop(loop_.var, loop_.begin, loop_.end, flat::seq(inside)));
-    return flat::seq(std::move(before));
+    Stmt all = flat::seq(std::move(before));
+    if (known) return all;
+    return flat::if_then(flat::binary(flat::BinaryOp::kLt, loop_.begin, loop_.end), all);
   }
 
  private:
@@ -168,6 +183,48 @@ class Carrier {
     return apart ? load : nullptr;
   }
 
+  // The load, of one element, of the last lane that a vector store has stored in the iteration
+  // before, which nothing else in the loop reads; null: there is none.
+  Expr carried_lane(const flat::Store& store) const {
+    const flat::Type type = store.value->type;
+    if (type.lanes == 1 || store.index->type.lanes > 1 || store.mask || store.streaming ||
+        type.dtype == Dtype::kF16 || type.dtype == Dtype::kBF16 ||
+        (store.index->contents & flat::contents::kData) != 0)
+      return nullptr;
+    const Expr earlier =
+        with_value(store.index, loop_.var,
+                   flat::binary(flat::BinaryOp::kAdd, flat::var(loop_.var), flat::int_imm(-1)));
+    const Place here(store.index), there(earlier);
+    if (!here.is_beside(there) || here.offset - there.offset != type.lanes) return nullptr;
+    const Expr last = flat::binary(flat::BinaryOp::kAdd, store.index, flat::int_imm(-1));
+    Expr load = flat::load(store.buffer, last, {type.dtype, 1});
+    if (!contains(store.value, load) || is_loaded_elsewhere(store, load)) return nullptr;
+    return is_alone(store, here, type.lanes) ? load : nullptr;
+  }
+
+  // True if no other store of the loop comes near what this one stores in two iterations that
+  // follow each other.
+  bool is_alone(const flat::Store& store, const Place& here, std::int64_t lanes) const {
+    return std::ranges::all_of(body_, [&](const Stmt& stmt) {
+      const auto* other = std::get_if<flat::Store>(&stmt->value);
+      if (other == nullptr || other == &store || other->buffer != store.buffer) return true;
+      const Place place(other->index);
+      if (other->index->type.lanes > 1 || !place.is_beside(here)) return false;
+      const std::int64_t distance = place.offset - here.offset;
+      return distance >= lanes || -distance >= lanes + other->value->type.lanes;
+    });
+  }
+
+  // The last lane of a value, by the operations of its own.
+  static Expr last_lane(const Expr& e) {
+    if (e->type.lanes == 1) return e;
+    if (const auto* b = std::get_if<flat::Binary>(&e->value))
+      return flat::binary(b->op, last_lane(b->a), last_lane(b->b));
+    if (const auto* f = std::get_if<flat::Fma>(&e->value))
+      return flat::fma(last_lane(f->a), last_lane(f->b), last_lane(f->c));
+    return flat::lane(e, e->type.lanes - 1);
+  }
+
   // How many of the first lanes may be stored.
   static std::int64_t lanes_of(const flat::Store& store) {
     const std::int64_t all = store.value->type.lanes;
@@ -187,7 +244,8 @@ class Carrier {
 
   // True if lanes that the mask leaves out might come into others.
   static bool mixes_lanes(const Expr& e) {
-    bool mixes = std::holds_alternative<flat::Reduce>(e->value);
+    bool mixes = std::holds_alternative<flat::Reduce>(e->value) ||
+                 std::holds_alternative<flat::Slide>(e->value);
     flat::each_operand(*e, [&](const Expr& x) { mixes = mixes || mixes_lanes(x); });
     return mixes;
   }

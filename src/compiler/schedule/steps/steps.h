@@ -10,6 +10,7 @@
 #include "compiler/schedule/steps/compute_at.h"
 #include "compiler/schedule/steps/contract.h"
 #include "compiler/schedule/steps/cook_toom.h"
+#include "compiler/schedule/steps/cut_scan.h"
 #include "compiler/schedule/steps/distribute.h"
 #include "compiler/schedule/steps/fuse.h"
 #include "compiler/schedule/steps/inline.h"
@@ -38,6 +39,6 @@ namespace lathe::schedule {
 using Step =
     std::variant<Split, Fuse, Reorder, ComputeAt, ReverseComputeAt, Inline, Cache, Layout, Rfactor,
                  Tensorize, Annotate, CookToom, Merge, Join, Transpose, Reindex, Stream, Strassen,
-                 Rescale, Precompute, Contract, Scan, Window, Distribute, Separate, Share>;
+                 Rescale, Precompute, Contract, Scan, Window, Distribute, Separate, Share, CutScan>;
 
 }  // namespace lathe::schedule

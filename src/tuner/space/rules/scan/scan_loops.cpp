@@ -1,10 +1,12 @@
 #include "tuner/space/rules/scan/scan_loops.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include "compiler/analysis/recurrences.h"
 #include "compiler/analysis/scans.h"
 #include "compiler/te/scan.h"
+#include "tuner/space/costs.h"
 #include "tuner/space/rules/shared/axes.h"
 #include "tuner/space/rules/shared/plain_loops.h"
 #include "tuner/space/rules/shared/prepare.h"
@@ -14,6 +16,10 @@ namespace {
 
 // Rows whose operations are under way together: each waits for its last one.
 constexpr std::int64_t kRows = 8;
+// The same by vectors, each of which has other operations besides that one.
+constexpr std::int64_t kRowsOfVectors = 1;
+// So many vectors along the axis are worth going by.
+constexpr std::int64_t kFewestVectors = 2;
 // Rows that begin so many bytes apart share their places in the first cache, which has few of each.
 constexpr std::int64_t kSamePlaces = 2048, kFewRows = 4;
 // Bytes of a row that are gone through at a time across the axis: rows of several tensors stay in
@@ -90,7 +96,7 @@ ScanLoops scan_loops_of(const ir::Nest& nest, const std::string& tensor) {
     else out.others.push_back(name(loop));
   }
   const ir::BlockIter& last = block.iters[block.index.back().terms.at(0).iter];
-  out.last = name(last.digits.at(0).loop);
+  out.last = name(last.digits.back().loop);
   return out;
 }
 
@@ -101,6 +107,43 @@ std::int64_t rows_of(const ir::Nest& nest, const ScanLoops& loops) {
 
 std::int64_t vectors_of(const ir::Nest& nest, const ScanLoops& loops, std::int64_t lanes) {
   return (extent_of_loop(nest, loops.last) + lanes - 1) / lanes;
+}
+
+bool may_go_by_vectors(const ir::Nest& nest, const ScanLoops& loops, const CpuTarget& target) {
+  const ir::BlockId id = nest.find_block(loops.block);
+  const ir::Block& block = nest.blocks[id];
+  const std::int64_t lanes = target.lanes(bytes_of_element(nest, loops));
+  const auto scan = analysis::any_order_scan(block);
+  if (!scan || !loops.along_last() || analysis::is_in_steps(nest, id)) return false;
+  const bool forward = block.index.back().coef_of(scan->axis) == 1;
+  return forward && lanes >= 4 && (lanes & (lanes - 1)) == 0 &&
+         extent_of_loop(nest, loops.axis) >= kFewestVectors * lanes;
+}
+
+namespace {
+
+// Cycles for an element of one row after the other, where so many go along together.
+double cycles_by_elements(std::int64_t rows) { return kLatency / static_cast<double>(rows); }
+// The same by vectors: log2(lanes) times an operation and two that bring lanes to their places, and
+// what each vector has besides. Two of these begin in a cycle.
+double cycles_by_vectors(std::int64_t lanes) {
+  const auto each = static_cast<double>(lanes);
+  return (3 * std::log2(each) + 4) / 2 / each;
+}
+
+}  // namespace
+
+std::int64_t usual_parts(const ir::Nest& nest, const ScanLoops& loops, const CpuTarget& target) {
+  std::int64_t outside = 1;
+  for (const std::string& loop : loops.others) outside *= extent_of_loop(nest, loop);
+  if (outside >= target.threads || !may_go_by_vectors(nest, loops, target)) return 1;
+  const std::int64_t parts = target.threads / outside;
+  const int bytes = bytes_of_element(nest, loops);
+  const double elements = static_cast<double>(extent_of_loop(nest, loops.axis));
+  const double once = cycles_by_vectors(target.lanes(bytes)), total = bytes / kL3Rate;
+  const double cut =
+      elements * (once + total) / static_cast<double>(parts) + 2 * start_cycles(target.threads);
+  return cut * kOtherChoice < elements * once ? parts : 1;
 }
 
 ScanBlock<std::int64_t> usual_block(const ir::Nest& nest, const ScanLoops& loops,
@@ -118,7 +161,11 @@ ScanBlock<std::int64_t> usual_block(const ir::Nest& nest, const ScanLoops& loops
   if (loops.along_last()) {
     const std::int64_t rows = rows_of(nest, loops);
     const bool same_places = extent_of_loop(nest, loops.axis) * bytes % kSamePlaces == 0;
-    return {rows == 0 ? 1 : shared(rows, same_places ? kFewRows : kRows)};
+    const std::int64_t together = rows == 0 ? 1 : shared(rows, same_places ? kFewRows : kRows);
+    if (may_go_by_vectors(nest, loops, target) &&
+        cycles_by_vectors(target.lanes(bytes)) < cycles_by_elements(together))
+      return {std::min(together, kRowsOfVectors), true, true};
+    return {together};
   }
   const std::int64_t lanes = std::max(1, target.lanes(bytes));
   const std::int64_t vectors =
@@ -135,17 +182,21 @@ class ScanBuilder {
               schedule::Trace& trace, bool free_layout)
       : loops_(loops), target_(target), nest_(nest), trace_(trace), free_layout_(free_layout) {}
 
-  void rows(ir::SizeId block) {
+  void rows(ir::SizeId block, bool by_vectors) {
     std::vector<std::string> order = loops_.others;
-    const std::string row = row_loop(nest_, loops_);
-    if (row.empty()) return;
-    split(row, block, row + ".o", row + ".u");
+    const std::string row = row_loop(nest_, loops_), axis = loops_.axis;
+    if (row.empty() && !by_vectors) return;
+    const std::int64_t lanes = std::max(1, target_.lanes(bytes_of_element(nest_, loops_)));
+    if (by_vectors) split(axis, nest_.sizes.constant(lanes), axis + ".v", axis + ".l");
+    if (!row.empty()) split(row, block, row + ".o", row + ".u");
     std::ranges::replace(order, row, row + ".o");
     const std::vector<std::string> outer = order;
-    order.push_back(loops_.axis);
-    order.push_back(row + ".u");
+    order.push_back(by_vectors ? axis + ".v" : axis);
+    if (!row.empty()) order.push_back(row + ".u");
+    if (by_vectors) order.push_back(axis + ".l");
     step(schedule::Reorder{order});
-    kind(row + ".u", ir::LoopKind::kUnrolled);
+    if (!row.empty()) kind(row + ".u", ir::LoopKind::kUnrolled);
+    if (by_vectors) kind(axis + ".l", ir::LoopKind::kVectorized);
     share_loops(nest_, trace_, outer, target_.threads, free_layout_);
   }
 
@@ -186,7 +237,7 @@ class ScanBuilder {
 void schedule_scan(const ScanLoops& loops, ScanBlock<ir::SizeId> block, const CpuTarget& target,
                    ir::Nest& nest, schedule::Trace& trace, bool free_layout) {
   ScanBuilder builder(loops, target, nest, trace, free_layout);
-  if (loops.along_last()) builder.rows(block.size);
+  if (loops.along_last()) builder.rows(block.size, block.by_vectors);
   else builder.columns(block.size, block.unrolled);
 }
 
@@ -195,8 +246,8 @@ void schedule_scan(const te::Workload& view, const te::Stage& stage, const CpuTa
   const ScanLoops loops =
       scan_loops_of(nest, view.tensors[static_cast<std::size_t>(stage.tensor)].name);
   const auto usual = usual_block(nest, loops, target);
-  schedule_scan(loops, {nest.sizes.constant(usual.size), usual.unrolled}, target, nest, trace,
-                view.contract.free_layout);
+  schedule_scan(loops, {nest.sizes.constant(usual.size), usual.unrolled, usual.by_vectors}, target,
+                nest, trace, view.contract.free_layout);
 }
 
 }  // namespace lathe::space

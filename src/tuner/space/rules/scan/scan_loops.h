@@ -6,6 +6,9 @@
 //       the axis                            the axis
 //         the rows of a block, unrolled       the vectors of a block: unrolled, or in a loop
 //
+// Along the last axis a scan in any order may also go by vectors: lanes run along the axis, and
+// only one operation a vector waits for the vector before.
+//
 // So the operations of several rows, or columns, are under way at a time. What is unrolled is
 // carried from element to element in registers; a loop over many vectors goes through memory in
 // order.
@@ -51,11 +54,18 @@ std::int64_t vectors_of(const ir::Nest& nest, const ScanLoops& loops, std::int64
 // The most of them that are unrolled.
 inline constexpr std::int64_t kMostUnrolled = 16;
 
+// True if vectors may go along the last axis, which has some of them.
+bool may_go_by_vectors(const ir::Nest& nest, const ScanLoops& loops, const CpuTarget& target);
+// In how many parts the axis is cut for threads, where the other loops have too few iterations; 1:
+// it stays whole.
+std::int64_t usual_parts(const ir::Nest& nest, const ScanLoops& loops, const CpuTarget& target);
+
 // Rows, or vectors of columns, that go along the axis together.
 template <class Size>
 struct ScanBlock {
   Size size;
   bool unrolled = true;
+  bool by_vectors = false;  // of rows: lanes run along the axis
 };
 // What to begin with.
 ScanBlock<std::int64_t> usual_block(const ir::Nest& nest, const ScanLoops& loops,
