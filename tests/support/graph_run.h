@@ -52,9 +52,9 @@ inline std::optional<std::vector<std::vector<double>>> run(
   return outputs;
 }
 
-
 // For the inputs, by name.
-inline std::map<std::string, std::vector<double>> random_values(const graph::Graph& graph, Rng& rng) {
+inline std::map<std::string, std::vector<double>> random_values(const graph::Graph& graph,
+                                                                Rng& rng) {
   std::map<std::string, std::vector<double>> out;
   for (const int id : graph.inputs)
     for (std::int64_t e = 0; e < graph.value(id).elements(); ++e)

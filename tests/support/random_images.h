@@ -90,8 +90,8 @@ class RandomImages {
       inside.insert(inside.end(), made.begin() + 2, made.end());
     }
     const std::string as = groups > 1 ? fmt::format(" as [{}]", list_of(made)) : "";
-    const std::string loops = groups > 1 ? fmt::format("g:{}, o:{}", groups, own)
-                                         : fmt::format("o:{}", own);
+    const std::string loops =
+        groups > 1 ? fmt::format("g:{}, o:{}", groups, own) : fmt::format("o:{}", own);
     const std::string reads = groups > 1 ? "g, o" : "o";
     const std::string channel = groups > 1 ? fmt::format("{}*g + c", weight[1]) : "c";
     const std::string of = groups > 1 ? fmt::format("{}*g + o", own) : "o";
@@ -110,12 +110,13 @@ class RandomImages {
     Shape made = w_.shape(x), weight = {made[1], 1};
     weight.insert(weight.end(), rank_, 3);
     const std::string from = list_of(made), at = window(made, 3, rng_.between(1, 2));
-    return w_.node("Conv",
-                   fmt::format("X: f32[{}]; const W: f32[{}]; Y[n:{}, c:{}{}] = sum({}) X[n, c{}] * "
-                               "W[c, 0{}]",
-                               from, list_of(weight), made[0], made[1], pixels(made), shifts(3), at,
-                               each("r")),
-                   {x, w_.constant(weight, rng_)}, made);
+    return w_.node(
+        "Conv",
+        fmt::format("X: f32[{}]; const W: f32[{}]; Y[n:{}, c:{}{}] = sum({}) X[n, c{}] * "
+                    "W[c, 0{}]",
+                    from, list_of(weight), made[0], made[1], pixels(made), shifts(3), at,
+                    each("r")),
+        {x, w_.constant(weight, rng_)}, made);
   }
 
   int pooled(int x) {

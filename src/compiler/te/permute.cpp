@@ -17,8 +17,7 @@ void permute_written(Stage& stage, const std::vector<int>& order) {
   std::vector<ir::Expr> values;  // of each former iterator
   for (int i = 0; i < static_cast<int>(stage.iters.size()); ++i) {
     const auto at = std::ranges::find(order, i);
-    values.push_back(
-        ir::iter_value(at == order.end() ? i : static_cast<int>(at - order.begin())));
+    values.push_back(ir::iter_value(at == order.end() ? i : static_cast<int>(at - order.begin())));
   }
   std::vector<Iterator> iters = in_order(stage.iters, order);
   iters.insert(iters.end(), stage.iters.begin() + std::ssize(order), stage.iters.end());

@@ -296,8 +296,7 @@ void follow_ones(const Workload& workload, Stage& stage) {
     if (from.constant || from.role == TensorRole::kLiteral) return leaf;
     std::vector<ir::Affine> index = read->index;
     for (std::size_t d = 0; d < rank; ++d)
-      if (index[d] == ir::Affine::constant(0) && stage.iters[d].extent == 1 &&
-          from.shape[d] == 1)
+      if (index[d] == ir::Affine::constant(0) && stage.iters[d].extent == 1 && from.shape[d] == 1)
         index[d] = ir::Affine::iter(static_cast<int>(d));
     return index == read->index ? leaf
                                 : ir::read(read->tensor, std::move(index), leaf->dtype, read->pad);

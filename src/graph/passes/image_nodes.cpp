@@ -50,8 +50,7 @@ struct Operands {
 };
 Operands operands_of(const te::Workload& expression, const te::Stage& stage) {
   const auto* product = std::get_if<ir::Binary>(&stage.body->value);
-  if (stage.reduce != ir::ReduceOp::kSum || product == nullptr ||
-      product->op != ir::BinaryOp::kMul)
+  if (stage.reduce != ir::ReduceOp::kSum || product == nullptr || product->op != ir::BinaryOp::kMul)
     return {};
   Operands out{std::get_if<ir::Read>(&product->a->value),
                std::get_if<ir::Read>(&product->b->value)};
@@ -88,7 +87,9 @@ bool is_convolution(const te::Workload& expression) {
            made[place(term.iter)] >= static_cast<int>(kFirstOfImage) &&
            std::ranges::count(made, made[place(term.iter)]) == 1;
   };
-  const auto moves = [&](const ir::Affine& row) { return std::ranges::any_of(row.terms, of_image); };
+  const auto moves = [&](const ir::Affine& row) {
+    return std::ranges::any_of(row.terms, of_image);
+  };
   return std::ranges::none_of(weight->index, moves) && follows_image(expression, stage, *image);
 }
 

@@ -19,8 +19,8 @@ bool keeps_channels(const te::Workload& expression, const std::set<int>& tensors
 // image they are used. A transposed convolution has other weights for each of its phases.
 bool is_convolution(const te::Workload& expression);
 
-// A node between an image that it reads and one that it makes, and what that costs: in multiply-adds
-// at full speed, or what takes as long.
+// A node between an image that it reads and one that it makes, and what that costs: in
+// multiply-adds at full speed, or what takes as long.
 struct Between {
   int read = -1, made = -1;  // values; -1: channels stay where the model has them
   double cost[2][2] = {};    // by whether channels are last in what is read, and in what is made

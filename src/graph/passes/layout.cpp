@@ -160,7 +160,8 @@ class Layouts {
     for (const auto& [value, tensor] : touched) {
       tensors.insert(tensor);
       if (expression.writer(tensor) == nullptr) read.push_back(tensor);
-      may_follow &= expression.tensors[place(tensor)].shape_at_border() == graph_.value(value).shape;
+      may_follow &=
+          expression.tensors[place(tensor)].shape_at_border() == graph_.value(value).shape;
     }
     if (touched.empty()) return;
     const bool made = candidates_.contains(node.outputs[0]);
@@ -168,7 +169,8 @@ class Layouts {
       between_.push_back(convolution_between(expression, value_read(touched, expression),
                                              made ? node.outputs[0] : -1));
     else if (may_follow && made && is_aligned(expression, read))
-      for (const auto& [value, tensor] : touched) same_[place(root(value))] = root(touched[0].first);
+      for (const auto& [value, tensor] : touched)
+        same_[place(root(value))] = root(touched[0].first);
     else if (may_follow && !is_pointwise(expression) && keeps_channels(expression, tensors))
       between_.push_back(pooling_between(expression, value_read(touched, expression),
                                          made ? node.outputs[0] : -1));
@@ -195,8 +197,8 @@ class Layouts {
     for (std::size_t t = 0; t < tensors; ++t) {
       const te::Tensor& tensor = expression.tensors[t];
       // What is computed on the way to the output lies as that does.
-      const bool between = tensor.role == te::TensorRole::kIntermediate &&
-                           tensor.shape.size() == of_output.size();
+      const bool between =
+          tensor.role == te::TensorRole::kIntermediate && tensor.shape.size() == of_output.size();
       if (between && moves[place(output)])
         te::permute_dims(expression, static_cast<int>(t), of_output);
       else if (moves[t]) te::permute_dims(expression, static_cast<int>(t), order_of(tensor));

@@ -98,8 +98,9 @@ TEST(Layout, ProductsOfHeadsAreNoImages) {
   Rng rng(3);
   GraphWriter w;
   const int x = test::unary(w, w.input({2, 3, 4, 5}), "max({}, 0)");
-  const int y = w.node("MatMul", "X: f32[2,3,4,5]; const W: f32[5,6]; Y[b,h,i,j] = sum(k) "
-                                 "X[b,h,i,k] * W[k,j]",
+  const int y = w.node("MatMul",
+                       "X: f32[2,3,4,5]; const W: f32[5,6]; Y[b,h,i,j] = sum(k) "
+                       "X[b,h,i,k] * W[k,j]",
                        {x, w.constant({5, 6}, rng)}, {2, 3, 4, 6});
   const Graph graph = laid_out(w.finish({test::unary(w, y, "tanh({})")}));
   EXPECT_EQ(graph.value(x).shape, (Shape{2, 3, 4, 5}));

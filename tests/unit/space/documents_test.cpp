@@ -144,8 +144,8 @@ TEST(Documents, ImagesMayLieChannelsLast) {
         te::Workload& workload = algorithm.workload;
         if (seed % 4 != 1) put_channels_last(workload, workload.inputs()[0]);
         if (seed % 4 != 2) {
-          const auto rank = workload.tensors[static_cast<std::size_t>(workload.outputs()[0])]
-                                .shape.size();
+          const auto rank =
+              workload.tensors[static_cast<std::size_t>(workload.outputs()[0])].shape.size();
           for (int t = 0; t < static_cast<int>(workload.tensors.size()); ++t)
             if (workload.writer(t) != nullptr &&
                 workload.tensors[static_cast<std::size_t>(t)].shape.size() == rank)
@@ -158,13 +158,12 @@ TEST(Documents, ImagesMayLieChannelsLast) {
 }
 
 TEST(Documents, WindowsOverEachOfManyChannelsThatLieLast) {
-  for (const char* text :
-       {"X: f32[1,5,7,64]; const W: f32[64,1,3,3]; Y[n:1,y:5,x:7,c:64] = "
-        "sum(r,s) X[n,y+r-1,x+s-1,c else 0] * W[c,0,r,s]",
-        "X: f32[2,9,6,100]; const W: f32[100,5,5]; Y[n:2,y:5,x:3,c:100] = "
-        "sum(r,s) X[n,2*y+r-2,2*x+s-2,c else 0] * W[c,r,s]",
-        "X: f32[1,11,512]; const W: f32[512,3]; Y[n:1,x:11,c:512] = "
-        "sum(s) X[n,x+s-1,c else 0] * W[c,s]"})
+  for (const char* text : {"X: f32[1,5,7,64]; const W: f32[64,1,3,3]; Y[n:1,y:5,x:7,c:64] = "
+                           "sum(r,s) X[n,y+r-1,x+s-1,c else 0] * W[c,0,r,s]",
+                           "X: f32[2,9,6,100]; const W: f32[100,5,5]; Y[n:2,y:5,x:3,c:100] = "
+                           "sum(r,s) X[n,2*y+r-2,2*x+s-2,c else 0] * W[c,r,s]",
+                           "X: f32[1,11,512]; const W: f32[512,3]; Y[n:1,x:11,c:512] = "
+                           "sum(s) X[n,x+s-1,c else 0] * W[c,s]"})
     for (std::uint64_t seed = 0; seed < 3; ++seed) check(parsed(text), seed);
 }
 

@@ -62,8 +62,8 @@ TEST(Permute, KeepsWhatRandomProgramsCompute) {
       else permute_dims(after, static_cast<int>(t), order_inside(tensor, seen.back()));
       changed += std::ranges::is_sorted(seen.back()) ? 0 : 1;
     }
-    SCOPED_TRACE(fmt::format("seed {}\n{}\n{}", seed, print_workload(before),
-                             print_workload(after)));
+    SCOPED_TRACE(
+        fmt::format("seed {}\n{}\n{}", seed, print_workload(before), print_workload(after)));
     const Status sound = validate(after);
     ASSERT_TRUE(sound) << sound.error().text();
     const auto order_of = [&](int t) { return seen[static_cast<std::size_t>(t)]; };
@@ -94,7 +94,8 @@ TEST(Permute, GroupsOfChannelsStayTogether) {
       "X: f32[1,4,5,5]; const W: f32[2,3,2]; output Y: f32[1,2,3,5,5] as [1,6,5,5]; "
       "Y[n,g,o,y,x] = sum(c) X[n,2*g+c,y,x] * W[g,o,c]");
   const int y = grouped.find("Y");
-  permute_dims(grouped, y, order_inside(grouped.tensors[static_cast<std::size_t>(y)], {0, 2, 3, 1}));
+  permute_dims(grouped, y,
+               order_inside(grouped.tensors[static_cast<std::size_t>(y)], {0, 2, 3, 1}));
   const Tensor& made = grouped.tensors[static_cast<std::size_t>(y)];
   EXPECT_EQ(made.shape, (std::vector<std::int64_t>{1, 5, 5, 2, 3}));
   EXPECT_EQ(made.border_shape, (std::vector<std::int64_t>{1, 5, 5, 6}));
@@ -104,8 +105,8 @@ TEST(Permute, GroupsOfChannelsStayTogether) {
 TEST(Permute, ZeroAlongOneElementIsTheIteratorOfTheKey) {
   const auto key = [](const std::string& index) {
     return workload_key(*parse_workload(
-        "X: f32[1,4]; const W: f32[1,4]; S[n:1,c:4] = X[n,c] * W[0,c]; Y[n:1,c:4] = max(S[" + index +
-        ",c], 0)"));
+        "X: f32[1,4]; const W: f32[1,4]; S[n:1,c:4] = X[n,c] * W[0,c]; Y[n:1,c:4] = max(S[" +
+        index + ",c], 0)"));
   };
   EXPECT_EQ(key("0"), key("n"));
 }
