@@ -220,6 +220,36 @@ TEST(Program, TilesAreStoredAcrossRows) {
     }
 }
 
+TEST(Program, TilesOfMemoryAreStoredAcrossRows) {
+  // What is stored comes from a buffer that changes, or from the output itself, whose elements
+  // earlier columns have changed.
+  const Type one{Dtype::kF32, 1};
+  for (const int lanes : {4, 8, 16})
+    for (const int columns : {1, 4, 6, 16, 21})
+      for (const int from : {1, 2}) {
+        const Type type{Dtype::kF32, lanes};
+        const int stride = columns + 3, all = stride * lanes + columns * 2 + 3;
+        const Expr i = var(0);
+        std::vector<Stmt> stmts = {
+            for_loop(1, int_imm(0), int_imm(all),
+                     seq({store(1, var(1), imm(0, {})), store(2, var(1), load(0, var(1), one))}))};
+        std::vector<Stmt> tile;
+        for (int c = 0; c < columns; ++c) {
+          const Expr read = load(from, binary(kAdd, i, int_imm(c * 2)), type);
+          tile.push_back(store(1, ramp(binary(kAdd, i, int_imm(c)), stride, lanes),
+                               binary(kAdd, read, load(0, int_imm(c * 2 + 1), type))));
+        }
+        tile.push_back(store(2, i, load(1, i, one)));
+        stmts.push_back(for_loop(0, int_imm(0), int_imm(3), seq(std::move(tile))));
+        Program p =
+            program({buffer("A", all, Scope::kInput, 0), buffer("O", all, Scope::kOutput, 0),
+                     buffer("W", all, Scope::kGlobal, 0)},
+                    {"i", "j"}, seq(std::move(stmts)));
+        p.global_bytes = (all * 4 + 63) / 64 * 64;
+        check(p);
+      }
+}
+
 TEST(Program, TilesAreLoadedAcrossRows) {
   // Two vectors of columns in turn, as a tile of several vectors has them.
   for (const int lanes : {4, 8, 16})

@@ -12,6 +12,7 @@
 #include "support/targets.h"
 #include "tuner/space/restriction.h"
 #include "tuner/space/space.h"
+#include "unit/space/check_space.h"
 #include "unit/space/derived.h"
 
 namespace lathe::space {
@@ -215,6 +216,16 @@ TEST(Conditional, ProgramsStayShort) {
         EXPECT_LE(std::ranges::count(flat::print(*flat), '\n'), kMostLines) << text;
       }
     }
+}
+
+// Planes of a page share places in the caches, and are written by whole rows of tiles.
+TEST(Conditional, PlanesOfPagesAreWrittenByRows) {
+  const te::Workload workload = parsed(
+      "algorithm cook_toom; X: f32[1,2,32,32]; const W: f32[20,2,3,3]; const b: f32[20]; "
+      "S[n,o,y:32,x:32] = sum(c,r,s) X[n,c,y+r-1,x+s-1 else 0] * W[o,c,r,s]; "
+      "Y[n,o,y,x] = max(S[n,o,y,x] + b[o], 0)");
+  for (const Target& target : {test::sse(1), test::avx512(1), test::avx512(2)})
+    check_space(workload, target, Flavour::kDefault, 4, 7);
 }
 
 TEST(Conditional, PartsMayLeaveThemOut) {

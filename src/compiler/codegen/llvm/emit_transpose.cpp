@@ -32,15 +32,12 @@ constexpr std::int64_t kMostBytes = 2048;  // on their way at once: 32 registers
 llvm::Align column_align() { return llvm::Align(16); }  // the stack's own
 
 // Whether e reads nothing that a store to `target` could change.
-bool reads_only_constants(const Program& program, const Expr& e, const Buffer& target) {
-  if (const auto* n = std::get_if<Load>(&e->value)) {
-    const Scope scope = program.buffers[static_cast<std::size_t>(n->buffer)].scope;
-    const bool fixed = scope == Scope::kInput || scope == Scope::kLiteral ||
-                       (scope == Scope::kConstant && target.scope != Scope::kConstant);
-    if (!fixed) return false;
-  }
+bool reads_nothing_of(const Program& program, const Expr& e, const Buffer& target) {
+  const auto* n = std::get_if<Load>(&e->value);
+  if (n != nullptr && may_alias(program.buffers[static_cast<std::size_t>(n->buffer)], target))
+    return false;
   bool all = true;
-  each_operand(*e, [&](const Expr& x) { all = all && reads_only_constants(program, x, target); });
+  each_operand(*e, [&](const Expr& x) { all = all && reads_nothing_of(program, x, target); });
   return all;
 }
 
@@ -72,7 +69,7 @@ std::optional<Column> column_of(const Program& program, const Stmt& s) {
         may_be_column(from->index, from->mask, type))
       return Column{nullptr, nullptr, n, &std::get<Ramp>(from->index->value), from->buffer, type};
     const auto& buffer = program.buffers[static_cast<std::size_t>(n->buffer)];
-    if (!may_be_column(n->index, n->mask, type) || !reads_only_constants(program, n->value, buffer))
+    if (!may_be_column(n->index, n->mask, type) || !reads_nothing_of(program, n->value, buffer))
       return {};
     return Column{n, nullptr, nullptr, &std::get<Ramp>(n->index->value), n->buffer, type};
   }

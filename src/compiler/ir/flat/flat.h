@@ -164,7 +164,7 @@ inline constexpr Contents kTogether = 256;
 
 struct Node {
   std::variant<IntImm, FloatImm, Var, Unary, Binary, Fma, Select, Cast, Bitcast, Ramp, Broadcast,
-               Reduce, Slide, Load, RegRead>
+               Reduce, Load, RegRead, Slide>
       value;
   Type type;
   std::uint64_t hash;  // of the type, the operation and the operands' hashes

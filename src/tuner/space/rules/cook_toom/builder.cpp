@@ -60,6 +60,7 @@ void CookToomBuilder::split_result() {
   order.push_back(v + ".o");
   append(order, tiles);
   tile_loop_ = order.back();
+  if (tiles.size() == 2 && sum_.axes.size() == 2) row_loop_ = tiles[0];
   for (std::size_t a = transforms(); a-- > 1;)
     order.push_back(sum_.block + "." + along(a).iter + ".i");
   write_out(order,
@@ -214,6 +215,30 @@ void CookToomBuilder::share() {
   for (const std::string& loop : shared_result()) kind(loop, LoopKind::kParallel);
 }
 
+// True if the planes of a vector's channels share their places in the caches: tiles write a line
+// piece by piece, and each piece would bring it again. 64 channels of 64x64 take 525 us so, and 372
+// by whole rows of tiles.
+bool CookToomBuilder::planes_collide(const te::Stage& stage) const {
+  constexpr std::int64_t kSpan = 4096;
+  const auto vector = std::ranges::find(sum_.result, sum_.vector) - sum_.result.begin();
+  const te::Tensor& made = rule_.prepared.view.tensors[static_cast<std::size_t>(stage.tensor)];
+  if (row_loop_.empty() || std::cmp_not_equal(made.shape.size(), sum_.result.size()) ||
+      vector + 1 == std::ssize(made.shape) || made.shape.back() % rule_.lanes != 0)
+    return false;
+  std::int64_t bytes = size_of(made.dtype);
+  for (auto d = static_cast<std::size_t>(vector) + 1; d < made.shape.size(); ++d)
+    bytes *= made.shape[d];
+  return bytes % kSpan == 0;
+}
+
+// Whole lines of memory, as many of them as there are lanes.
+void CookToomBuilder::write_rows(Names loops, const std::string& vector) {
+  const std::string along = loops.back();
+  split(along, lanes(), along + ".t", along + ".i");
+  loops.back() = along + ".t";
+  write_out(loops, {along + ".i"}, vector);
+}
+
 // What reads the result element by element is computed for each tile of it.
 void CookToomBuilder::schedule_others() {
   const te::Workload& view = rule_.prepared.view;
@@ -227,7 +252,9 @@ void CookToomBuilder::schedule_others() {
     if (!placed.insert(name).second) continue;
     const bool along = maps_element_by_element(nest_, nest_.blocks[nest_.find_block(name)],
                                                nest_.find_buffer(sum_.block));
-    if (!along || !may_step(schedule::ReverseComputeAt{name, tile_loop_})) {
+    const bool by_rows = along && planes_collide(other);
+    const std::string& place = by_rows ? row_loop_ : tile_loop_;
+    if (!along || !may_step(schedule::ReverseComputeAt{name, place})) {
       schedule_plainly(view, other, rule_.target, nest_, trace_, placed);
       continue;
     }
@@ -235,11 +262,12 @@ void CookToomBuilder::schedule_others() {
     std::string vector;
     const auto count = std::min(other.iters.size(), sum_.result.size());
     for (std::size_t i = 0; i < count; ++i) {
-      const std::string loop = other.iters[i].name + "@" + tile_loop_;
+      const std::string loop = other.iters[i].name + "@" + place;
       if (sum_.result[i] == sum_.vector) vector = loop;
       else loops.push_back(loop);
     }
-    write_out({}, loops, vector);
+    if (by_rows) write_rows(std::move(loops), vector);
+    else write_out({}, loops, vector);
   }
 }
 

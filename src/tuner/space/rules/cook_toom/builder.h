@@ -84,6 +84,8 @@ class CookToomBuilder : private Stepper {
   void prepare_filter();
   Names shared_result() const;
   void share();
+  bool planes_collide(const te::Stage& stage) const;
+  void write_rows(Names loops, const std::string& vector);
   void schedule_others();
 
   // input.cpp: the transforms of the input, and what they read
@@ -107,8 +109,9 @@ class CookToomBuilder : private Stepper {
   const Algorithm& algorithm_;
   Names block_loops_;  // over blocks of tiles
   std::string meeting_, tile_loop_, reduction_loop_;
-  Names shared_input_;                     // loops of the whole input's transform
-  Names shared_products_;                  // loops of all products outside the reduction
+  std::string row_loop_;   // around that over the tiles of a row; empty: there is none
+  Names shared_input_;     // loops of the whole input's transform
+  Names shared_products_;  // loops of all products outside the reduction
   std::string copied_block_, copied_row_;  // the loops at which the input may be copied
 };
 
