@@ -171,11 +171,11 @@ class Generator {
       return reduce(pick({kAdd, kMul, kMin, kMax}), value({type.dtype, lanes_}, depth - 1));
     if (type.lanes > 1 && rng_.chance(0.1))
       return broadcast(value({type.dtype, 1}, depth - 1), type.lanes);
-    if (type.lanes > 1 && rng_.chance(0.05)) {
+    if (!options_.early && type.lanes > 1 && rng_.chance(0.05)) {
       const auto from = static_cast<int>(rng_.between(-type.lanes, type.lanes));
       return slide(value(type, depth - 1), from, type.lanes, leaf({type.dtype, 1}));
     }
-    if (type.lanes == 1 && lanes_ > 1 && rng_.chance(0.05))
+    if (!options_.early && type.lanes == 1 && lanes_ > 1 && rng_.chance(0.05))
       return lane(value({type.dtype, lanes_}, depth - 1),
                   static_cast<int>(rng_.below(static_cast<std::uint64_t>(lanes_))));
     switch (rng_.below(10)) {
