@@ -68,8 +68,9 @@ TEST_F(Models, WrongWordsAndFilesAreAnswered) {
   refused({"show", path.c_str(), "--shape", "batch=1", "--dtype", "f16"}, kWrongUsage,
           "a model takes --shape and --max-error alone");
   refused({"show", "none.onnx"}, kFailed, "none.onnx");
-  refused({"show", path.c_str(), "--shape", "batch=1", "--after", "fusing"}, kWrongUsage,
-          "there is no pass 'fusing'; there are import, fold, views, movements, concat, fuse");
+  refused(
+      {"show", path.c_str(), "--shape", "batch=1", "--after", "fusing"}, kWrongUsage,
+      "there is no pass 'fusing'; there are import, fold, views, movements, concat, layout, fuse");
   refused({"show", "C6", "--after", "fuse"}, kWrongUsage, "only a model.onnx goes through passes");
   refused({"tune", path.c_str(), "--shape", "batch=1", "--trials", "0"}, kWrongUsage,
           "nothing is measured of a model with 0 trials");
