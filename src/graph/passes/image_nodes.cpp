@@ -45,18 +45,18 @@ double iterations(const te::Stage& stage, bool spatial_alone) {
 }
 
 // The image that a convolution reads, and the weights.
-struct Operands {
+struct Convolved {
   const ir::Read *image = nullptr, *weight = nullptr;
 };
-Operands operands_of(const te::Workload& expression, const te::Stage& stage) {
+Convolved convolved_by(const te::Workload& expression, const te::Stage& stage) {
   const auto* product = std::get_if<ir::Binary>(&stage.body->value);
   if (stage.reduce != ir::ReduceOp::kSum || product == nullptr || product->op != ir::BinaryOp::kMul)
     return {};
-  Operands out{std::get_if<ir::Read>(&product->a->value),
-               std::get_if<ir::Read>(&product->b->value)};
+  Convolved out{std::get_if<ir::Read>(&product->a->value),
+                std::get_if<ir::Read>(&product->b->value)};
   if (out.image == nullptr || out.weight == nullptr) return {};
   if (tensor_of(expression, out.image->tensor).constant) std::swap(out.image, out.weight);
-  return tensor_of(expression, out.weight->tensor).constant ? out : Operands{};
+  return tensor_of(expression, out.weight->tensor).constant ? out : Convolved{};
 }
 
 }  // namespace
@@ -78,7 +78,7 @@ bool keeps_channels(const te::Workload& expression, const std::set<int>& tensors
 
 bool is_convolution(const te::Workload& expression) {
   const te::Stage& stage = expression.stages.front();
-  const auto [image, weight] = operands_of(expression, stage);
+  const auto [image, weight] = convolved_by(expression, stage);
   if (image == nullptr) return false;
   const auto made = seen_dims(tensor_of(expression, stage.tensor));
   // Phases of a transposed convolution are a part of a dimension.
@@ -100,7 +100,7 @@ Between convolution_between(const te::Workload& expression, int read, int made) 
   constexpr double kFew = 5;                     // times as long, where lanes have no axis
   const te::Stage& stage = expression.stages.front();
   const double terms = iterations(stage, false);
-  if (keeps_channels(expression, {operands_of(expression, stage).image->tensor})) {
+  if (keeps_channels(expression, {convolved_by(expression, stage).image->tensor})) {
     Between out = pooling_between(expression, read, made);
     out.cost[0][0] += terms;
     return out;

@@ -16,7 +16,7 @@ namespace {
 
 constexpr std::int64_t kMostVectors = 1024;  // of a block of columns
 // Elements of a part that a thread may have.
-constexpr std::int64_t kShortestPart = 1 << 12;
+constexpr std::int64_t kShortestScanPart = 1 << 12;
 // Vectors that add up the elements of a part.
 constexpr std::int64_t kVectorsOfTotals = 8;
 
@@ -125,7 +125,7 @@ void list_knobs_of_rows(ScanRule& rule, const ScanBlock<std::int64_t>& usual, De
   derived.starts[0].push_back(usual.by_vectors ? 1 : 0);
   if (rule.target.threads < 2) return;
   const std::int64_t threads = rule.target.threads,
-                     most = extent_of_loop(nest, rule.leading.axis) / kShortestPart;
+                     most = extent_of_loop(nest, rule.leading.axis) / kShortestScanPart;
   for (const std::int64_t parts : {std::int64_t{2}, threads, 2 * threads, 4 * threads})
     if (parts <= most && parts > rule.parts.back()) rule.parts.push_back(parts);
   if (rule.parts.size() < 2) return;
