@@ -324,10 +324,9 @@ Result<TunedModel> tune_model(const graph::Graph& graph, const ModelTuneRequest&
   std::vector<KeyedTask> tasks;
   for (graph::Task& task : graph::tasks_of(graph)) {
     const graph::Node& node = graph.nodes[graph::place(task.nodes[0])];
-    const graph::Value& made = graph.value(node.outputs[0]);
-    tasks.push_back({std::move(task.key),
-                     {fmt::format("{} {}", node.op, graph::typed(made.dtype, made.shape)),
-                      node.expression, static_cast<double>(task.nodes.size())}});
+    tasks.push_back(
+        {std::move(task.key),
+         {graph::label_of(graph, task), node.expression, static_cast<double>(task.nodes.size())}});
   }
   return ModelTuner(std::move(tasks), &graph, request, listener, stop).run();
 }

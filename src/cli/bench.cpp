@@ -233,9 +233,7 @@ Command bench_command() {
                      "would take without what they share");
             set.text("--timeline", flags->timeline, "FILE",
                      "write when each node of a model ran, in ten calls, for a viewer of traces");
-            set.flag("--floors", flags->floors,
-                     "measure how fast each node of a model could be here: by its arithmetic, and "
-                     "by moving its inputs and outputs once");
+            add_floors_flag(set, flags->floors);
             set.flag("--json", flags->json, "one JSON object on standard output");
             return [flags] { return perform(*flags); };
           }};

@@ -26,6 +26,12 @@ void add_weights_type_flag(FlagSet& set, std::string& type) {
              "--max-error allows it");
 }
 
+void add_floors_flag(FlagSet& set, bool& floors) {
+  set.flag("--floors", floors,
+           "of a model, measure how fast each node could be here: by its arithmetic, and by moving "
+           "its inputs and outputs once");
+}
+
 Status check_no_weights_type(const std::string& type) {
   if (type == api::WeightsRequest().type) return {};
   return fail_at("--weights-type", ErrorKind::kInvalidArgument,

@@ -13,6 +13,7 @@
 namespace lathe::cli {
 
 void add_weights_type_flag(FlagSet& set, std::string& type);
+void add_floors_flag(FlagSet& set, bool& floors);
 // Refuses the flag for what is no model.
 Status check_no_weights_type(const std::string& type);
 

@@ -147,34 +147,32 @@ Result<int> perform(const Flags& flags) {
 }  // namespace
 
 Command report_command() {
-  return {
-      "report",
-      "write what a database holds as a page for people: curves, knobs, models, failures, "
-      "programs; "
-      "or where the time of a model.onnx goes",
-      [](FlagSet& set) -> Work {
-        auto flags = std::make_shared<Flags>();
-        set.positional("DB", flags->positional,
-                       "database of records, as --db; or model.onnx, whose graph is shown with the "
-                       "time of each node",
-                       false);
-        add_database_flag(set, flags->machine.database);
-        set.text("--only", flags->only, "TEXT",
-                 "only workloads whose expression, shapes or target contain it");
-        set.text("-o,--output", flags->output, "FILE",
-                 "where to write the page; - for standard output");
-        set.group("Of a model");
-        set.repeated("--shape", flags->shapes, "NAME=SIZES",
-                     "a size that the model leaves open, batch=1, or all of an input's");
-        set.number("--max-error", flags->max_error, "X",
-                   "largest error allowed, relative to the largest output (default 1e-4)");
-        add_weights_type_flag(set, flags->weights_type);
-        set.flag("--floors", flags->floors,
-                 "measure how fast each node could be here: by its arithmetic, and by moving its "
-                 "inputs and outputs once");
-        add_target_flags(set, flags->machine);
-        return [flags] { return perform(*flags); };
-      }};
+  return {"report",
+          "write what a database holds as a page for people: curves, knobs, models, failures, "
+          "programs; "
+          "or where the time of a model.onnx goes",
+          [](FlagSet& set) -> Work {
+            auto flags = std::make_shared<Flags>();
+            set.positional(
+                "DB", flags->positional,
+                "database of records, as --db; or model.onnx, whose graph is shown with the "
+                "time of each node",
+                false);
+            add_database_flag(set, flags->machine.database);
+            set.text("--only", flags->only, "TEXT",
+                     "only workloads whose expression, shapes or target contain it");
+            set.text("-o,--output", flags->output, "FILE",
+                     "where to write the page; - for standard output");
+            set.group("Of a model");
+            set.repeated("--shape", flags->shapes, "NAME=SIZES",
+                         "a size that the model leaves open, batch=1, or all of an input's");
+            set.number("--max-error", flags->max_error, "X",
+                       "largest error allowed, relative to the largest output (default 1e-4)");
+            add_weights_type_flag(set, flags->weights_type);
+            add_floors_flag(set, flags->floors);
+            add_target_flags(set, flags->machine);
+            return [flags] { return perform(*flags); };
+          }};
 }
 
 }  // namespace lathe::cli

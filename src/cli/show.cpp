@@ -103,9 +103,7 @@ Command show_command() {
                      " (default: expression); of a model graph (the default), tasks, text");
         set.text("--after", flags->after, "PASS",
                  "of a model, the graph after this pass: " + api::known_passes());
-        set.flag("--floors", flags->floors,
-                 "of a model, measure how fast each node could be here: by its arithmetic, and by "
-                 "moving its inputs and outputs once");
+        add_floors_flag(set, flags->floors);
         add_weights_type_flag(set, flags->weights_type);
         add_schedule_flag(set, flags->schedule);
         add_target_flags(set, flags->machine);

@@ -100,12 +100,8 @@ int place_lanes(std::vector<ModelLane>& lanes) {
 }
 
 ModelTask task_of(const graph::Graph& graph, const graph::Task& task) {
-  const graph::Node& node = graph.nodes[place(task.nodes[0])];
-  const graph::Value& made = graph.value(node.outputs[0]);
-  ModelTask out{.key = task.key,
-                .label = fmt::format("{} {}", node.op, graph::typed(made.dtype, made.shape)),
-                .nodes = task.nodes};
-  out.flops = te::flops(node.expression);
+  ModelTask out{.key = task.key, .label = graph::label_of(graph, task), .nodes = task.nodes};
+  out.flops = te::flops(graph.nodes[place(task.nodes[0])].expression);
   return out;
 }
 

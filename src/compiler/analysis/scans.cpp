@@ -75,10 +75,6 @@ bool is_part_of(const ir::BlockIter& part, const ir::BlockIter& axis) {
   return std::equal(part.digits.rbegin(), part.digits.rend(), axis.digits.rbegin(), same_digit);
 }
 
-}  // namespace
-
-namespace {
-
 // Takes a number as a factor out of what is before.
 void take_factor(AnyOrderScan& scan) {
   const auto* product = std::get_if<ir::Binary>(&scan.before->value);
@@ -101,6 +97,15 @@ bool has_power(double factor, std::int64_t power, Dtype dtype) {
 }
 
 }  // namespace
+
+ir::ReduceOp reduction_by(ir::BinaryOp op) {
+  switch (op) {
+    case ir::BinaryOp::kMax: return ir::ReduceOp::kMax;
+    case ir::BinaryOp::kMin: return ir::ReduceOp::kMin;
+    case ir::BinaryOp::kMul: return ir::ReduceOp::kProd;
+    default: return ir::ReduceOp::kSum;
+  }
+}
 
 std::optional<AnyOrderScan> any_order_scan(const ir::Block& block) {
   const auto* made = std::get_if<ir::Binary>(&block.body->value);

@@ -24,6 +24,8 @@ struct AnyOrderScan {
   int part = -1;  // iterator that begins anew where the scan does; -1: there is none
   double factor = 1;
 };
+// The reduction by the operation of such a scan.
+ir::ReduceOp reduction_by(ir::BinaryOp op);
 // Nothing where the block is none, or computes in f16 or bf16, which round after every operation.
 std::optional<AnyOrderScan> any_order_scan(const ir::Block& block);
 

@@ -54,6 +54,12 @@ std::vector<Task> tasks_of(const Graph& graph) {
   return tasks;
 }
 
+std::string label_of(const Graph& graph, const Task& task) {
+  const Node& node = graph.nodes[place(task.nodes[0])];
+  const Value& made = graph.value(node.outputs[0]);
+  return fmt::format("{} {}", node.op, typed(made.dtype, made.shape));
+}
+
 Totals totals_of(const Graph& graph) {
   Totals totals;
   for (const Node& node : graph.nodes) {

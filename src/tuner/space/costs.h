@@ -12,6 +12,8 @@ namespace lathe::space {
 
 // Bytes of a core's caches, and of the last one.
 inline constexpr double kL1 = 48 << 10, kL2 = 1e6, kL3 = 32e6;
+// Bytes after which places in the first cache repeat.
+inline constexpr std::int64_t kPlacesRepeat = 4096;
 inline constexpr std::int64_t kLine = 64;
 // Bytes a cycle from each, and the share of the time that does not overlap with what takes longest.
 inline constexpr double kL2Rate = 32, kL3Rate = 20, kMemoryRate = 7;

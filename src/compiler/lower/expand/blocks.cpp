@@ -11,15 +11,6 @@ namespace lathe::lower {
 
 namespace {
 
-ir::ReduceOp reduction_of(ir::BinaryOp op) {
-  switch (op) {
-    case ir::BinaryOp::kMax: return ir::ReduceOp::kMax;
-    case ir::BinaryOp::kMin: return ir::ReduceOp::kMin;
-    case ir::BinaryOp::kMul: return ir::ReduceOp::kProd;
-    default: return ir::ReduceOp::kSum;
-  }
-}
-
 flat::BinaryOp reduce_op(ir::ReduceOp op) {
   switch (op) {
     case ir::ReduceOp::kMax: return flat::BinaryOp::kMax;
@@ -202,8 +193,9 @@ bool BlockEmitter::emit_scanned_lanes(const Instance& at) {
     code_.program.regs.push_back(terms->type);
     const flat::Expr alone = flat::reg_read(reg, terms->type);
     if (scan->factor == 1) {
-      const flat::BinaryOp op = reduce_op(reduction_of(scan->op));
-      const flat::Expr start = nothing_for(reduction_of(scan->op), block.body->dtype);
+      const ir::ReduceOp reduction = analysis::reduction_by(scan->op);
+      const flat::BinaryOp op = reduce_op(reduction);
+      const flat::Expr start = nothing_for(reduction, block.body->dtype);
       code_.out->push_back(flat::reg_write(reg, flat::prefix(op, terms, start)));
       emit_write(at, block.writes, flat::binary(op, before, alone));
     } else {

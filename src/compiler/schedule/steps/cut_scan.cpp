@@ -14,20 +14,10 @@ namespace lathe::schedule {
 namespace {
 
 using ir::Affine;
-using ir::BinaryOp;
 using ir::BlockId;
 using ir::BufferId;
 using ir::Expr;
 using ir::LoopId;
-
-ir::ReduceOp reduction_by(BinaryOp op) {
-  switch (op) {
-    case BinaryOp::kMax: return ir::ReduceOp::kMax;
-    case BinaryOp::kMin: return ir::ReduceOp::kMin;
-    case BinaryOp::kMul: return ir::ReduceOp::kProd;
-    default: return ir::ReduceOp::kSum;
-  }
-}
 
 class ScanCutter {
  public:
@@ -62,28 +52,23 @@ class ScanCutter {
   Dtype dtype() const { return block_.body->dtype; }
 
   // The iterators of the scan, with one over parts but the last in place of the axis; what is
-  // computed has a dimension for each.
-  StepResult<std::vector<Affine>> add_iters(NewStage& stage) const {
+  // computed has a dimension for each. `part`: the loop over parts.
+  StepResult<std::vector<Affine>> add_iters(NewStage& stage, LoopId& part) const {
     std::vector<Affine> out;
     for (int i = 0; i < count(); ++i) {
       const bool cut = i == scan_.axis;
       out.push_back(Affine::iter(LATHE_TRY(
           stage.add(cut ? iter(i).name + ".part" : iter(i).name, cut ? parts_ - 1 : extent(i)))));
+      if (cut) part = stage.innermost();
     }
     return out;
   }
 
   StepResult<BufferId> make_totals(int position) {
     NewStage stage(nest_, step_.total, position);
-    std::vector<Expr> values;
     LoopId part = ir::kRoot;
-    for (int i = 0; i < count(); ++i) {
-      const bool cut = i == scan_.axis;
-      const int now = LATHE_TRY(
-          stage.add(cut ? iter(i).name + ".part" : iter(i).name, cut ? parts_ - 1 : extent(i)));
-      if (cut) part = stage.innermost();
-      values.push_back(ir::iter_value(now));
-    }
+    std::vector<Expr> values;
+    for (const Affine& now : LATHE_TRY(add_iters(stage, part))) values.push_back(ir::value_of(now));
     const std::string& name = iter(scan_.axis).name;
     const LoopId along = LATHE_TRY(stage.add_loop_of(name, step_.size));
     const int term =
@@ -92,13 +77,14 @@ class ScanCutter {
     const BufferId total = LATHE_TRY(add_buffer(nest_, step_.total, dtype(), stage.shape()));
     const auto terms = ir::with_iterators(scan_.terms, values);
     if (!terms) return refuse(Refusal::kNoScan, step_.block);
-    stage.finish(total, *terms, reduction_by(scan_.op));
+    stage.finish(total, *terms, analysis::reduction_by(scan_.op));
     return total;
   }
 
   StepResult<BufferId> make_before(BufferId total, int position) {
     NewStage stage(nest_, step_.before, position);
-    const std::vector<Affine> here = LATHE_TRY(add_iters(stage));
+    LoopId part = ir::kRoot;
+    const std::vector<Affine> here = LATHE_TRY(add_iters(stage, part));
     const BufferId before = LATHE_TRY(add_buffer(nest_, step_.before, dtype(), stage.shape()));
     stage.finish_map(before,
                      ir::binary(scan_.op, ir::read(before, one_before(here), dtype(), first_),

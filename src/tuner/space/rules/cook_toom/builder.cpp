@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "compiler/ir/nest/nest.h"
+#include "tuner/space/costs.h"
 #include "tuner/space/rules/cook_toom/builder.h"
 #include "tuner/space/rules/shared/consumers.h"
 #include "tuner/space/rules/shared/plain_loops.h"
@@ -219,7 +220,6 @@ void CookToomBuilder::share() {
 // piece by piece, and each piece would bring it again. 64 channels of 64x64 take 525 us so, and 372
 // by whole rows of tiles.
 bool CookToomBuilder::planes_collide(const te::Stage& stage) const {
-  constexpr std::int64_t kSpan = 4096;
   const auto vector = std::ranges::find(sum_.result, sum_.vector) - sum_.result.begin();
   const te::Tensor& made = rule_.prepared.view.tensors[static_cast<std::size_t>(stage.tensor)];
   if (row_loop_.empty() || std::cmp_not_equal(made.shape.size(), sum_.result.size()) ||
@@ -228,7 +228,7 @@ bool CookToomBuilder::planes_collide(const te::Stage& stage) const {
   std::int64_t bytes = size_of(made.dtype);
   for (auto d = static_cast<std::size_t>(vector) + 1; d < made.shape.size(); ++d)
     bytes *= made.shape[d];
-  return bytes % kSpan == 0;
+  return bytes % kPlacesRepeat == 0;
 }
 
 // Whole lines of memory, as many of them as there are lanes.

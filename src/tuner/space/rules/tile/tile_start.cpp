@@ -204,10 +204,10 @@ class TileChooser {
   // A few vectors that lie side by side, for a few rows: what these read of a row they share. Where
   // pixels share sets of the first cache and come from beyond, longer runs of fewer rows.
   void choose_channels() {
-    constexpr std::int64_t kSums = 12;
+    constexpr std::int64_t kSums = 12, kRows = 3;
     const std::int64_t taps = extent(axes_.reduce);
-    const bool collide = pixels_collide((3 + taps - 1) * (taps + 1));
-    const std::int64_t most_rows = collide ? 2 : 3;
+    const bool collide = pixels_collide((kRows + taps - 1) * (taps + 1));
+    const std::int64_t most_rows = collide ? 2 : kRows;
     const auto covered = [&](std::int64_t v) { return (vectors() + v - 1) / v * v; };
     const std::int64_t rows = std::min(values(rule_.at.tile_p1).back(), most_rows);
     const auto fits = [&](std::int64_t v, std::int64_t pixels) {
@@ -391,14 +391,14 @@ class TileChooser {
   }
   // Of elements that lie side by side along a dimension of the input.
   bool collide(std::int64_t count, int dim) const {
-    constexpr std::int64_t kLine = 64, kSpan = 4096, kWays = 8;  // of common processors
+    constexpr std::int64_t kWays = 8;  // of common processors
     if (dim < 0) return false;
     const te::Tensor& tensor = rule_.workload.tensors[axes_.input->tensor];
     std::int64_t bytes = size_of(tensor.dtype);
     for (std::size_t d = static_cast<std::size_t>(dim) + 1; d < tensor.shape.size(); ++d)
       bytes *= tensor.shape[d];
-    const std::int64_t apart = std::gcd(bytes, kSpan);
-    return apart >= kLine && kSpan / apart * kWays < count;
+    const std::int64_t apart = std::gcd(bytes, kPlacesRepeat);
+    return apart >= kLine && kPlacesRepeat / apart * kWays < count;
   }
 
   // Makes the tile so low that its rows do not collide.
