@@ -58,6 +58,8 @@ std::string label_of(Packing packing) {
   LATHE_CHECK(false, "a packing has no label");
 }
 
+std::string label_of(Panels panels) { return panels == Panels::kTile ? "tile" : "vector"; }
+
 std::string label_of(ReduceOrder order) {
   switch (order) {
     case ReduceOrder::kChannelsOutside: return "channels outside";

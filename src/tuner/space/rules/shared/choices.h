@@ -19,6 +19,9 @@ struct LoopOrder {
 };
 // How an operand is copied into the order in which the loops read it.
 enum class Packing { kNone, kBlock, kWhole };
+// How wide panels of packed weights are: as the register tile, or a vector each, so that a tile reads
+// several of them side by side.
+enum class Panels { kTile, kVector };
 // What is outer within a block's reduction.
 enum class ReduceOrder { kChannelsOutside, kTapsOutside };
 // The loops that the threads share: over cache blocks of an axis, or of the batch, or over two or
@@ -48,6 +51,7 @@ std::vector<std::int64_t> blocks_of(std::int64_t all, int threads);
 
 std::string label_of(const LoopOrder& order);  // "VPK.vp"
 std::string label_of(Packing packing);         // "none"
+std::string label_of(Panels panels);           // "tile"
 std::string label_of(ReduceOrder order);       // "taps outside"
 std::string label_of(SharedLoop loop);         // "batch"
 

@@ -171,6 +171,18 @@ std::vector<Packing> packings_of_weights(const TileRule& rule, bool wide) {
   return wide ? std::vector{Packing::kWhole, Packing::kNone} : std::vector{Packing::kWhole};
 }
 
+// True of constant weights that few rows read: most of the time they come from beyond the caches,
+// and panels side by side come faster than one.
+bool has_few_rows(const TileRule& rule) {
+  constexpr std::int64_t kFewRows = 4;
+  const Axes& axes = rule.axes[0];
+  const std::int64_t rows =
+      extent_of(rule, axes, pixel_axis(axes, 0)) * extent_of(rule, axes, pixel_axis(axes, 1));
+  return rule.axes.size() == 1 && rows <= kFewRows && axes.taps.empty() &&
+         rule.channel_block(axes) == 1 && packs_weights(rule, axes) &&
+         is_constant(rule, axes.weights) && extent_of(rule, axes, axes.vector) > rule.lanes;
+}
+
 void list_memory_knobs(TileRule& rule, Flavour flavour) {
   KnobList list(rule.knobs);
   const bool wide = flavour == Flavour::kWide;
@@ -178,6 +190,10 @@ void list_memory_knobs(TileRule& rule, Flavour flavour) {
   rule.weight_packings = packings_of_weights(rule, wide);
   if (!rule.weight_packings.empty()) {
     rule.at.pack_w = list.choice("pack.weights", rule.weight_packings);
+    if (has_few_rows(rule)) {
+      rule.panels = {Panels::kTile, Panels::kVector};
+      rule.at.panels = list.choice("panels", rule.panels);
+    }
     rule.at.prefetch =
         list.size("prefetch", wide ? Values{0, 1024, 4096, 16384, 65536} : Values{0, 4096, 16384});
   }

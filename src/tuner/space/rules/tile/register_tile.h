@@ -27,6 +27,7 @@ struct TileKnobs {
   int block_v = -1, block_p = -1, block_q = -1, block_k = -1;
   int unroll_k = -1;
   int pack_w = -1, pack_x = -1;
+  int panels = -1;    // how wide those of packed weights are
   int prefetch = -1;  // how many bytes ahead in the packed weights
   int parallel = -1;
 };
@@ -45,6 +46,7 @@ struct TileRule {
   std::vector<LoopOrder> orders;
   std::vector<ReduceOrder> reduce_orders;
   std::vector<Packing> weight_packings, input_packings;
+  std::vector<Panels> panels;
   bool packs_constants = false;  // constant weights are packed, whatever their knob says
   std::vector<SharedLoop> shared_loops;
   std::int64_t part = 0;  // terms of a part of the reduction that threads share; 0: it has none

@@ -9,8 +9,8 @@ namespace lathe::space {
 
 using schedule::LayoutItem;
 
-// Puts weights in exactly the order in which the loops read them: panel by panel, each as wide as
-// the register tile.
+// Puts weights in the order in which the loops read them: panel by panel, each as wide as the
+// register tile, or as a vector of it.
 void TileBuilder::pack_weights() {
   if (axes_.weights == nullptr || weight_packing() == Packing::kNone) return;
   const ir::Read* read = axes_.weights;
@@ -23,7 +23,8 @@ void TileBuilder::pack_weights() {
   };
   for (int d = 0; d < static_cast<int>(read->index.size()); ++d)
     if (d != v && d != k && !is_tap(d)) items.push_back({d, std::int64_t{1}});
-  items.push_back({v, times(size(rule_.at.tile_v), number(rule_.lanes))});
+  const bool narrow = choice(rule_.at.panels, rule_.panels, Panels::kTile) == Panels::kVector;
+  items.push_back({v, times(narrow ? number(1) : size(rule_.at.tile_v), number(rule_.lanes))});
   const std::int64_t together = rule_.channel_block(axes_);
   if (k >= 0 && together > 1 && !taps_outside()) items.push_back({k, together});
   for (const int t : axes_.taps)

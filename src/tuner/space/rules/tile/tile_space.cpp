@@ -108,6 +108,9 @@ constexpr Meaning kTileMeanings[] = {
     {"pack.weights",
      "copy of the weights in the order in which the loops read them: none, a block at a time, the "
      "whole beforehand"},
+    {"panels",
+     "how wide panels of the copied weights are: tile, as the register tile, which reads one after "
+     "the other; vector, so that it reads several side by side"},
     {"prefetch",
      "how far ahead the copied weights are fetched into the cache, in bytes; 0: not at all"},
     {"pack.input",

@@ -45,10 +45,33 @@ class TileChooser {
   void complete() {
     set(rule_.at.unroll_k, shares_rows() ? extent(axes_.reduce) : 2);
     if (axes_.taps.empty()) set(rule_.at.block_k, 256);
+    if (axes_.taps.empty() && passes_once()) stream_weights();
     if (read_along(stage_) >= 0) transpose();
     else if (leaves_caches()) walk_along_rows();
     else if (has_lanes_of_channels()) walk_over_pixels();
     choose_copies();
+  }
+
+  // True if weights that are packed beforehand are read once, by tiles that have all pixels: blocks
+  // of the sum would but store and load accumulators, and break up what is read ahead.
+  bool passes_once() const {
+    if (axes_.weights == nullptr || axes_.input == nullptr || axes_.reduce < 0 ||
+        !is_constant(rule_, axes_.weights))
+      return false;
+    const std::int64_t rows = extent(pixel_axis(axes_, 0)) * extent(pixel_axis(axes_, 1));
+    const bool one = tiles(pixel_axis(axes_, 0), rule_.at.tile_p0) == 1 &&
+                     tiles(pixel_axis(axes_, 1), rule_.at.tile_p1) == 1;
+    const std::int64_t bytes = size_of(rule_.workload.tensors[axes_.input->tensor].dtype);
+    return one && static_cast<double>(rows * extent(axes_.reduce) * bytes) <= kL1 / 2;
+  }
+
+  // From end to end, panels side by side, which processors read ahead better than one of them with
+  // prefetches: on a Zen 3 35 GB/s instead of 23 from memory, 55 instead of 51 from the last cache.
+  void stream_weights() {
+    set(rule_.at.block_k, extent(axes_.reduce));
+    if (rule_.at.panels < 0) return;
+    choose(rule_.at.panels, rule_.panels, Panels::kVector);
+    set(rule_.at.prefetch, 0);
   }
 
   // The tile with which the thread that does most is done soonest.
