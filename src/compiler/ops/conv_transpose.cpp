@@ -29,6 +29,7 @@ struct UpAxis {
   std::int64_t tap_step = 1,
                tap_input = 1;  // from one tap of a phase to the next, and to its input
   std::string only = {};       // the phases that taps reach, as a condition; empty: all
+  bool lone = false;           // of one input element, which each output reads by one tap
 
   bool whole() const { return out % stride == 0; }  // no phase is left out at the end
   std::int64_t steps() const { return (out + stride - 1) / stride; }
@@ -129,7 +130,14 @@ Result<UpAxis> up_axis(UpAxis axis, std::int64_t more) {
   if (axis.out < 1)
     return Values::error("pad", "nothing is left along {}: {} outputs without padding, {} less",
                          axis.name, all, axis.pad.before + axis.pad.after);
-  set_phases(axis);
+  if (axis.in > 1 || axis.dilation > 1) {
+    set_phases(axis);
+    return axis;
+  }
+  axis.lone = true;
+  axis.stride = 1;
+  if (axis.pad.before + axis.out > axis.kernel)
+    axis.only = fmt::format("{} < {}", axis.name, axis.kernel - axis.pad.before);
   return axis;
 }
 
@@ -191,6 +199,8 @@ std::string inside_kernel(const UpAxis& axis, const std::string& text, std::int6
 }
 
 Indices indices_of(const UpAxis& axis) {
+  if (axis.lone)
+    return {sum_of({{1, axis.name}}, axis.pad.before), "0", axis.only.empty(), true, {}};
   std::vector<std::pair<std::int64_t, std::string>> tap = {{axis.tap_step, axis.tap}},
                                                     input = {{1, axis.name},
                                                              {-axis.tap_input, axis.tap}};
@@ -242,11 +252,11 @@ std::string value_of(const Transpose& t, te::Numerics level) {
     const Indices indices = indices_of(axis);
     taps.push_back(indices.tap);
     inputs.push_back(indices.input);
-    over.push_back(fmt::format("{}:{}", axis.tap, axis.taps));
+    if (!axis.lone) over.push_back(fmt::format("{}:{}", axis.tap, axis.taps));
     taps_inside &= indices.tap_inside;
     const bool strict = level == te::Numerics::kComponentwise ||
                         (level == te::Numerics::kLocal && axis.taps > 1 && has_empty_phase(axis));
-    if (strict && !indices.tap_inside)
+    if (strict && !indices.tap_inside && !axis.lone)
       inside.push_back(fmt::format("{0} >= 0 && {0} < {1}", indices.tap, axis.kernel));
     inputs_inside &= indices.input_inside;
     if (!axis.only.empty()) only.push_back(axis.only);
@@ -261,7 +271,8 @@ std::string value_of(const Transpose& t, te::Numerics level) {
                                  inputs_inside ? "" : " else 0", from, to, fmt::join(taps, ","),
                                  taps_inside ? "" : " else 0");
   if (!inside.empty()) term = fmt::format("select({}, {}, 0)", fmt::join(inside, " && "), term);
-  const std::string sum = fmt::format("sum({}) {}", fmt::join(over, ","), term);
+  const std::string sum =
+      over.empty() ? term : fmt::format("sum({}) {}", fmt::join(over, ","), term);
   return only.empty() ? sum : fmt::format("select({}, ({}), 0)", fmt::join(only, " && "), sum);
 }
 

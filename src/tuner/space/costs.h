@@ -11,6 +11,8 @@
 namespace lathe::space {
 
 // Bytes of a core's caches, and of the last one.
+// Weights of more bytes come from beyond the second cache in a program that does other things, too.
+inline constexpr double kFarWeights = 256 << 10;
 inline constexpr double kL1 = 48 << 10, kL2 = 1e6, kL3 = 32e6;
 // Bytes after which places in the first cache repeat.
 inline constexpr std::int64_t kPlacesRepeat = 4096;

@@ -150,6 +150,27 @@ TEST(ConvTranspose1d, EveryStrideKernelPaddingAndRest) {
   check_transposed({{1, 1, 1}, {1, 1, 1}, {1}, {0}, {0}});
 }
 
+// Of one element each output reads one tap, or none, whatever the stride.
+TEST(ConvTranspose2d, OfOneElementAlongAnAxis) {
+  for (std::int64_t stride = 1; stride <= 3; ++stride)
+    for (std::int64_t kernel = 1; kernel <= 4; ++kernel)
+      for (std::int64_t before = 0; before < kernel; ++before)
+        for (std::int64_t after = 0; before + after < kernel; ++after)
+          for (std::int64_t more = 0; more < stride; ++more)
+            check_transposed({{2, 3, 1, 1},
+                              {3, 2, kernel, kernel},
+                              {stride, stride},
+                              {before, after},
+                              {more, 0},
+                              1,
+                              "",
+                              {},
+                              {after, before}});
+  check_transposed({{1, 4, 1, 5}, {4, 3, 3, 4}, {2, 2}, {1, 1}, {1, 0}, 2, "bias,relu"});
+  check_transposed({{1, 3, 4, 1}, {3, 1, 4, 4}, {2, 2}, {1, 1}, {0, 0}, 3});
+  check_transposed({{1, 2, 1, 3}, {2, 2, 3, 3}, {2, 1}, {1, 0}, {1, 0}, 1, "", {2, 1}});
+}
+
 TEST(ConvTranspose2d, WholePhasesAndCutOnes) {
   check_transposed({{1, 3, 4, 5}, {3, 2, 2, 2}, {2, 2}, {0, 0}, {0, 0}});
   check_transposed({{1, 3, 4, 5}, {3, 2, 4, 4}, {2, 2}, {1, 1}, {0, 0}});

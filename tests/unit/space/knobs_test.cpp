@@ -41,6 +41,32 @@ const std::string kTwoProducts =
     "A: f32[37,29]; B: f32[29,53]; C: f32[53,41]\n"
     "M[i,j] = sum(k) A[i,k] * B[k,j]; Y[i,l] = sum(j) M[i,j] * C[j,l]";
 
+// Constant weights that few rows read lie in panels a vector wide, read from end to end; of many
+// rows there is no such choice. The recurrent product of a sequence has one row in each step.
+TEST(Knobs, PanelsOfWeightsForFewRows) {
+  const auto product = [](int rows, const char* kind) {
+    return fmt::format(
+        "A: f32[{},650]; {}W: f32[650,1000]; C[i,j] = sum(k) A[i,k] * W[k,j]; algorithm direct",
+        rows, kind);
+  };
+  for (const int rows : {1, 2, 4, 5, 64}) {
+    const auto space = space_for(product(rows, "const "));
+    EXPECT_EQ(number_of(*space, "panels") >= 0, rows <= 4) << rows;
+    if (rows > 4) continue;
+    const Config start = space->default_config();
+    EXPECT_EQ(space->to_json(start)["panels"], "vector") << rows;
+    EXPECT_EQ(space->to_json(start)["block.k"], 650) << rows;
+    EXPECT_EQ(space->to_json(start)["prefetch"], 0) << rows;
+  }
+  EXPECT_LT(number_of(*space_for(product(1, "")), "panels"), 0);
+  const std::string sequence =
+      "X: f32[7,650]; const U: f32[650,650]; S[t:7,k:650] = sum(j) H[t - 1,j else 0] * U[k,j]\n"
+      "H[t:7,k:650] = tanh(X[t,k] + S[t,k])";
+  const auto space = space_for(sequence);
+  const std::string trace = schedule::print(space->trace(space->default_config()));
+  EXPECT_NE(trace.find("layout (0/16, 1/1, 0/1)"), std::string::npos) << trace;
+}
+
 TEST(Knobs, OtherContractionsHaveTheirOwn) {
   const auto space = space_for(kTwoProducts);
   const std::string other = number_of(*space, "M.tile.v") >= 0 ? "M." : "Y.";

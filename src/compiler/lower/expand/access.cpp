@@ -281,6 +281,7 @@ flat::Expr BlockEmitter::read_element(const Instance& at, BufferId buffer,
                         flat::load(plan_.storage[buffer].buffer, place, type, mask),
                         flat::imm(pad, type));
   }
+  emit_shares(at, buffer, index, where);
   return load_element(at, buffer, where, condition, pad);
 }
 
@@ -321,7 +322,7 @@ void BlockEmitter::emit_prefetch(BufferId buffer, const Address& where) {
   if (where.is_vector || place_.init_of) return;
   const std::int64_t line = 64 / size_of(nest_.buffers[buffer].dtype);
   for (ActivePrefetch& p : state_.prefetches) {
-    if (p.buffer != buffer) continue;
+    if (p.buffer != buffer || p.again != ir::kRoot) continue;
     flat::Expr index = flat::binary(flat::BinaryOp::kAdd, where.index, flat::int_imm(p.elements));
     // One prefetch for each cache line: an address in a line that was prefetched already is left
     // out.

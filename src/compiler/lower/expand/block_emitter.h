@@ -50,11 +50,13 @@ class BlockEmitter {
   // Nothing where the block does not run here.
   void emit_block(BlockId id);
 
-  // While a loop's body is emitted, accesses to the buffer prefetch what lies so far ahead.
+  // While a loop's body is emitted, accesses to the buffer prefetch what lies so far ahead. A loop
+  // that reads the same part of it in each iteration shares the lines among these.
   struct ActivePrefetch {
     BufferId buffer;
     std::int64_t elements;
-    std::vector<flat::Expr> done;
+    LoopId again = ir::kRoot;  // that loop
+    std::vector<flat::Expr> done = {};
   };
   std::vector<ActivePrefetch>& prefetches() { return state_.prefetches; }
 
@@ -127,6 +129,10 @@ class BlockEmitter {
   flat::Expr held_or_released(flat::Expr value);
   bool emit_copy(const Instance& at);
   void emit_prefetch(BufferId buffer, const Address& address);
+
+  // shares.cpp
+  void emit_shares(const Instance& at, BufferId buffer, const std::vector<ir::Affine>& index,
+                   const Address& address);
   flat::Expr lower_mask(const Instance& at, BufferId buffer, const Address& address,
                         const flat::Expr& condition) const;
 

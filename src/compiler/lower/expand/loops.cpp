@@ -1,9 +1,10 @@
 // Loops: unrolled, vectorized, narrowed to the iterations that matter, or cut into edges and an
 // interior.
-#include "compiler/lower/expand/emitter.h"
-
 #include <algorithm>
 #include <utility>
+
+#include "compiler/lower/expand/emitter.h"
+#include "compiler/lower/expand/shares.h"
 
 namespace lathe::lower {
 
@@ -178,7 +179,8 @@ void Emitter::emit_body(LoopId loop) {
   const std::size_t before = leaf_.prefetches().size();
   for (const auto& [buffer, bytes] : nest_.loops[loop].prefetch)
     if (const std::int64_t ahead = sized_[bytes]; ahead > 0 && !plan_.grids)
-      leaf_.prefetches().push_back({buffer, ahead / size_of(nest_.buffers[buffer].dtype), {}});
+      leaf_.prefetches().push_back({buffer, ahead / size_of(nest_.buffers[buffer].dtype),
+                                    moves_reads(nest_, buffer, loop) ? ir::kRoot : loop});
   emit_items(nest_.loops[loop].body);
   leaf_.prefetches().resize(before);
 }

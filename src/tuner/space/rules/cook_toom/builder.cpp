@@ -133,6 +133,7 @@ void CookToomBuilder::place_products() {
   unroll(inside);
   kind(v + ".l", LoopKind::kVectorized);
   reduction_loop_ = k + ".s";
+  tiles_loop_ = tiles.front();
 }
 
 // Products are summed in registers; their tensor has positions outside, as they are computed.
@@ -184,6 +185,19 @@ void CookToomBuilder::prepare_filter() {
   items.push_back({sum_.vector_dim, std::int64_t{1}});
   step(schedule::Layout{name, items, 0});
   prefetch(reduction_loop_, name, size(rule_.at.prefetch));
+  prefetch_panels(name);
+}
+
+// The panel after this one, while all tiles read this one.
+void CookToomBuilder::prefetch_panels(const std::string& name) {
+  if (rule_.at.next_panels < 0) return;
+  const ir::Buffer& filter = nest_.buffers[nest_.find_buffer(name)];
+  SizeId bytes = number(size_of(filter.dtype) * rule_.lanes);  // of a panel one vector wide
+  for (int d = 0; d < sum_.filter_dims; ++d)
+    if (d != sum_.vector_dim && (d == sum_.filter_channels || !is_position(d)))
+      bytes = times(bytes, filter.shape[static_cast<std::size_t>(d)]);
+  prefetch(tiles_loop_, name,
+           times(size(rule_.at.next_panels), times(size(rule_.at.tile_v), bytes)));
 }
 
 bool CookToomBuilder::is_position(int filter_dim) const {

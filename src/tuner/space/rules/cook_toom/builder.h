@@ -82,6 +82,7 @@ class CookToomBuilder : private Stepper {
   void keep_products(const std::string& name, const std::string& loop);
   bool is_position(int filter_dim) const;
   void prepare_filter();
+  void prefetch_panels(const std::string& name);
   Names shared_result() const;
   void share();
   bool planes_collide(const te::Stage& stage) const;
@@ -109,9 +110,10 @@ class CookToomBuilder : private Stepper {
   const Algorithm& algorithm_;
   Names block_loops_;  // over blocks of tiles
   std::string meeting_, tile_loop_, reduction_loop_;
-  std::string row_loop_;   // around that over the tiles of a row; empty: there is none
-  Names shared_input_;     // loops of the whole input's transform
-  Names shared_products_;  // loops of all products outside the reduction
+  std::string tiles_loop_;  // the outer one over tiles that read the same weights
+  std::string row_loop_;    // around that over the tiles of a row; empty: there is none
+  Names shared_input_;      // loops of the whole input's transform
+  Names shared_products_;   // loops of all products outside the reduction
   std::string copied_block_, copied_row_;  // the loops at which the input may be copied
 };
 

@@ -5,6 +5,7 @@
 #include <fmt/ranges.h>
 
 #include "compiler/te/saturation.h"
+#include "tuner/space/costs.h"
 #include "tuner/space/rules/cook_toom/sketch.h"
 #include "tuner/space/rules/cook_toom/start.h"
 #include "tuner/space/rules/shared/axes.h"
@@ -90,6 +91,16 @@ Result<std::optional<CookToomRule>> cook_toom_rule(const te::Workload& workload,
 
 namespace {
 
+// As it is, not transformed.
+double bytes_of_filter(const CookToomRule& rule) {
+  const te::Workload& view = rule.prepared.view;
+  const int tensor = view.find(rule.sum.block);
+  double bytes = size_of(view.tensors[static_cast<std::size_t>(tensor)].dtype) *
+                 static_cast<double>(rule.sum.vector_extent * rule.sum.channel_extent);
+  for (const ImageAxis& axis : rule.sum.axes) bytes *= static_cast<double>(axis.taps);
+  return bytes;
+}
+
 // Adds the knobs after those of before; the first is the algorithm.
 void list_knobs(CookToomRule& rule, std::vector<Knob>& knobs) {
   KnobList list(knobs);
@@ -114,6 +125,8 @@ void list_knobs(CookToomRule& rule, std::vector<Knob>& knobs) {
   rule.at.unroll =
       list.size("ct.unroll.k", powers_and(std::min<std::int64_t>(sum.channel_extent, 4)));
   rule.at.prefetch = list.size("ct.prefetch", {0, 4096, 16384});
+  if (bytes_of_filter(rule) > kFarWeights)
+    rule.at.next_panels = list.size("ct.prefetch.panels", {0, 1});
 }
 
 void constrain_products(const CookToomRule& rule, Derived& derived) {
@@ -189,6 +202,9 @@ constexpr Meaning kCookToomMeanings[] = {
     {"ct.block.v", "vectors of results whose products are kept until they are transformed"},
     {"ct.unroll.k", "steps of the products' reduction that the innermost loop writes out"},
     {"ct.prefetch", "how far ahead the transformed weights are fetched into the cache, in bytes"},
+    {"ct.prefetch.panels",
+     "how many panels of the transformed weights ahead are fetched while all tiles read one, a "
+     "share each; 0: not at all"},
 };
 
 }  // namespace

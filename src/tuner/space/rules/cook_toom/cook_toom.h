@@ -58,7 +58,7 @@ struct CookToomKnobs {
   int tile_v = -1, tile_p0 = -1, tile_p1 = -1;
   // Blocks: rows of tiles, and tiles of a row; vectors of results
   int block_t = -1, block_p0 = -1, block_v = -1;
-  int unroll = -1, prefetch = -1;
+  int unroll = -1, prefetch = -1, next_panels = -1;
 };
 
 struct CookToomRule {

@@ -114,7 +114,8 @@ std::pair<double, Values> start_of(const CookToomRule& rule, const std::vector<K
   };
   set(rule.at.algorithm, static_cast<std::int64_t>(algorithm));
   set(rule.at.unroll, rule.sum.channel_extent <= 4 ? rule.sum.channel_extent : 2);
-  set(rule.at.prefetch, 16384);
+  set(rule.at.prefetch, rule.at.next_panels < 0 ? 16384 : 0);
+  if (rule.at.next_panels >= 0) set(rule.at.next_panels, 1);
   if (!alone) {
     SharedStart found = shared_start(rule, knobs, algorithm, std::move(start));
     return {found.cycles, std::move(found.values)};

@@ -19,8 +19,8 @@ struct LoopOrder {
 };
 // How an operand is copied into the order in which the loops read it.
 enum class Packing { kNone, kBlock, kWhole };
-// How wide panels of packed weights are: as the register tile, or a vector each, so that a tile reads
-// several of them side by side.
+// How wide panels of packed weights are: as the register tile, or a vector each, so that a tile
+// reads several of them side by side.
 enum class Panels { kTile, kVector };
 // What is outer within a block's reduction.
 enum class ReduceOrder { kChannelsOutside, kTapsOutside };

@@ -5,6 +5,7 @@
 #include <functional>
 #include <memory>
 
+#include "tuner/space/costs.h"
 #include "tuner/space/rules/rows/row_group.h"
 #include "tuner/space/rules/shared/knob_list.h"
 #include "tuner/space/rules/tile/tile_knobs.h"
@@ -183,6 +184,14 @@ bool has_few_rows(const TileRule& rule) {
          is_constant(rule, axes.weights) && extent_of(rule, axes, axes.vector) > rule.lanes;
 }
 
+// True of constant weights that come from beyond the second cache, where several tiles read each
+// panel.
+bool has_panels_from_far(const TileRule& rule) {
+  const Axes& axes = rule.axes[0];
+  return !axes.pixels.empty() && packs_weights(rule, axes) && is_constant(rule, axes.weights) &&
+         bytes_of(rule.workload.tensors[axes.weights->tensor]) > kFarWeights;
+}
+
 void list_memory_knobs(TileRule& rule, Flavour flavour) {
   KnobList list(rule.knobs);
   const bool wide = flavour == Flavour::kWide;
@@ -196,6 +205,8 @@ void list_memory_knobs(TileRule& rule, Flavour flavour) {
     }
     rule.at.prefetch =
         list.size("prefetch", wide ? Values{0, 1024, 4096, 16384, 65536} : Values{0, 4096, 16384});
+    if (rule.at.panels < 0 && has_panels_from_far(rule))
+      rule.at.next_panels = list.size("prefetch.panels", {0, 1});
   }
   const Axes& axes = rule.axes[0];
   if (packs_input(rule, axes) && (!is_constant(rule, axes.input) || rule.axes.size() > 1)) {

@@ -27,8 +27,9 @@ struct TileKnobs {
   int block_v = -1, block_p = -1, block_q = -1, block_k = -1;
   int unroll_k = -1;
   int pack_w = -1, pack_x = -1;
-  int panels = -1;    // how wide those of packed weights are
-  int prefetch = -1;  // how many bytes ahead in the packed weights
+  int panels = -1;       // how wide those of packed weights are
+  int prefetch = -1;     // how many bytes ahead in the packed weights
+  int next_panels = -1;  // how many panels of them ahead, while tiles read one
   int parallel = -1;
 };
 

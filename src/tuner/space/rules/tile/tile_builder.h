@@ -89,6 +89,7 @@ class TileBuilder : private Stepper {
   void transpose_in_blocks(int source, const std::vector<schedule::LayoutItem>& items,
                            const std::vector<int>& digits, const std::vector<std::string>& loops);
   void prefetch_weights();
+  void prefetch_panels();
 
   const TiledStage& tiled_;
   const TileRule& rule_;

@@ -113,6 +113,9 @@ constexpr Meaning kTileMeanings[] = {
      "the other; vector, so that it reads several side by side"},
     {"prefetch",
      "how far ahead the copied weights are fetched into the cache, in bytes; 0: not at all"},
+    {"prefetch.panels",
+     "how many panels of the copied weights ahead are fetched while all tiles read one, a share "
+     "each; 0: not at all"},
     {"pack.input",
      "copy of the input in the order in which the loops read it: none, a block at a time, the "
      "whole beforehand"},
