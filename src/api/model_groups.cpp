@@ -9,6 +9,7 @@
 
 #include "api/model_times.h"
 #include "compiler/te/workload.h"
+#include "graph/ir/print.h"
 
 namespace lathe::api {
 namespace {
@@ -29,7 +30,9 @@ class GroupChooser {
   Result<ChosenGroups> run() {
     ChosenGroups out;
     for (graph::Union& offered : graph::unions_of(graph_)) {
-      GroupChoice choice{std::move(offered)};
+      GroupChoice choice;
+      choice.label = graph::label_of(graph_, offered.node);
+      choice.offered = std::move(offered);
       LATHE_TRY_STATUS(weigh(choice));
       out.choices.push_back(std::move(choice));
     }

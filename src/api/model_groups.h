@@ -3,6 +3,7 @@
 // the analytic model is sure.
 #pragma once
 
+#include <string>
 #include <vector>
 
 #include "api/schedules.h"
@@ -14,7 +15,8 @@
 namespace lathe::api {
 
 struct GroupChoice {
-  graph::Union offered;
+  graph::Union offered;   // nodes of the graph before
+  std::string label;      // "Conv+Relu+Conv f32[1,56,56,128]"
   bool recorded = false;  // the times of both are on record, so they decide
   bool one = false;       // the model has it as one program
   // Seconds of a call as one program and as several, or what is guessed of these in cycles; 0: not

@@ -94,8 +94,7 @@ std::vector<graph::TaskColumn> task_columns(const Known& known) {
 std::string choices_lines(const std::vector<api::GroupChoice>& choices) {
   std::vector<std::pair<std::string, int>> lines;  // and how many nodes each is of
   for (const api::GroupChoice& choice : choices) {
-    std::string line =
-        choice.offered.node.op + (choice.one ? ": one program" : ": several programs");
+    std::string line = choice.label + (choice.one ? ": one program" : ": several programs");
     if (choice.recorded)
       line += fmt::format("; {} on record as one, {} as several", time_text(choice.together),
                           time_text(choice.apart));
