@@ -14,8 +14,9 @@
 namespace lathe::api {
 namespace {
 
-// Of the time apart. Records of programs that were raced differ by this much from run to run.
-constexpr double kFaster = 0.99;
+// Of the time apart. Programs that were raced differ by this much from run to run; the best of a
+// few trials that were not seems faster than it is.
+constexpr double kFaster = 0.99, kFasterUnraced = 0.95;
 // The same of guesses, which tell caches from memory, and little more: they are made where what
 // lies between leaves the caches of a core by far.
 constexpr double kClearlyFaster = 0.75;
@@ -44,6 +45,7 @@ class GroupChooser {
   // A program as it is on record; `where` names what its time depends on beside the program.
   struct Recorded {
     double seconds = 0;
+    bool raced = false;
     std::string where;
   };
   using Known = std::optional<Recorded>;
@@ -58,7 +60,7 @@ class GroupChooser {
     Known found;
     if (chosen && chosen->record) {
       const store::Record& record = *chosen->record;
-      found = {recorded_seconds(*chosen),
+      found = {recorded_seconds(*chosen), record.raced,
                fmt::format("{}/{}/{}", record.target, record.cpu, record.codegen_version)};
     }
     return recorded_.emplace(key, found).first->second;
@@ -72,19 +74,19 @@ class GroupChooser {
 
   Status weigh(GroupChoice& choice) {
     const Known one = LATHE_TRY(recorded(choice.offered.node.expression));
-    bool any = one.has_value(), all = any;
+    bool any = one.has_value(), all = any, raced = false;
     double apart = 0;
     for (const int n : choice.offered.members) {
       const Known part = LATHE_TRY(recorded(graph_.nodes[graph::place(n)].expression));
       any |= part.has_value();
       all = all && part && part->where == one->where;
-      if (part) apart += part->seconds;
+      if (part) apart += part->seconds, raced |= part->raced;
     }
     choice.recorded = all;
     if (all) choice.together = one->seconds, choice.apart = apart;
     else if (!any && bytes_between(choice) >= kLeastGuessed) guess(choice);
-    choice.one =
-        choice.together > 0 && choice.together < (all ? kFaster : kClearlyFaster) * choice.apart;
+    const double share = !all ? kClearlyFaster : raced && !one->raced ? kFasterUnraced : kFaster;
+    choice.one = choice.together > 0 && choice.together < share * choice.apart;
     return {};
   }
 

@@ -240,18 +240,18 @@ class ModelTuner {
 
   // True if it is instead of others that take less time, as far as is known.
   bool is_slower(std::size_t t) const {
-    constexpr double kClearly = 1.15;
+    constexpr double kClearly = 1.1;
     double others = 0;
     for (const std::size_t other : tasks_[t].instead_of) others += out_.tasks[other].best;
     return others > 0 && out_.tasks[t].best > kClearly * others;
   }
 
-  // In the order of the time that the model spends in them.
+  // In the order of the time that the model spends in them; what is instead of others comes last.
   Status race_all() {
     std::vector<std::size_t> order(tasks_.size());
     for (std::size_t t = 0; t < order.size(); ++t) order[t] = t;
     std::ranges::stable_sort(order, std::greater(), [&](std::size_t t) {
-      return out_.tasks[t].weight * out_.tasks[t].best;
+      return std::pair(tasks_[t].instead_of.empty(), out_.tasks[t].weight * out_.tasks[t].best);
     });
     for (const std::size_t t : order) {
       if (stopped() || left(kLastShare) < kLeastTaskRace) break;
