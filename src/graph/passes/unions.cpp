@@ -60,19 +60,19 @@ bool sums_neighbours(const te::Stage& stage) {
 }
 
 // What a node's reductions of data are.
-struct Kind {
+struct NodeAnchor {
   Anchor anchor = Anchor::kNone;
   bool neighbours = false;  // a product reads them, as a convolution of 3x3
 };
 
-Kind kind_of(const te::Workload& expression) {
+NodeAnchor anchor_of(const te::Workload& expression) {
   std::set<int> fixed;  // tensors that follow from constants
   for (int t = 0; t < std::ssize(expression.tensors); ++t)
     if (const te::Tensor& tensor = expression.tensors[place(t)];
         tensor.constant || tensor.role == te::TensorRole::kLiteral)
       fixed.insert(t);
   int products = 0, windows = 0, rows = 0;
-  Kind kind;
+  NodeAnchor kind;
   for (const te::Stage& stage : expression.stages) {
     if (!ir::lookups_of(stage.body).empty()) return {};
     const auto read = ir::tensors_of(stage.body);
@@ -142,7 +142,7 @@ class UnionFinder {
     for (int n = 0; n < std::ssize(graph.nodes); ++n) {
       const Node& node = graph.nodes[place(n)];
       const bool one = node.outputs.size() == 1;
-      kinds_.push_back(one ? kind_of(node.expression) : Kind());
+      kinds_.push_back(one ? anchor_of(node.expression) : NodeAnchor());
       if (one) maker_[graph.range_of(node.outputs[0])] = n;
       for (const int id : node.inputs) readers_[graph.storage_of(id)].insert(n);
     }
@@ -152,7 +152,7 @@ class UnionFinder {
   std::vector<Union> run() {
     for (int n = 0; n < std::ssize(graph_.nodes); ++n)
       for (const int before : makers_of(n)) {
-        const Kind first = kinds_[place(before)], last = kinds_[place(n)];
+        const NodeAnchor first = kinds_[place(before)], last = kinds_[place(n)];
         const bool ends = last.anchor == Anchor::kProduct,
                    begins = first.anchor == Anchor::kProduct;
         const bool windows = (first.anchor == Anchor::kWindow && ends) ||
@@ -222,7 +222,7 @@ class UnionFinder {
 
   const Graph& graph_;
   const std::int64_t least_bytes_;
-  std::vector<Kind> kinds_;               // by node
+  std::vector<NodeAnchor> kinds_;         // by node
   std::map<Range, int> maker_;            // nodes with one output, by what they make
   std::map<int, std::set<int>> readers_;  // nodes, by value that is no view; -1: an output
   std::vector<Union> out_;
