@@ -15,7 +15,7 @@ namespace lathe {
 struct ModelTask {
   std::string name;  // "Conv+Relu f32[1,64,56,56]", of the first node
   std::string key;   // the workload's
-  int nodes = 1;
+  int nodes = 1;     // 0: other programs do what it would
   int trials = 0, failed = 0;
   double default_seconds = 0, best_seconds = 0;  // of a call; 0: none was measured
   std::string problem;                           // why it cannot be tuned; empty: it can

@@ -8,6 +8,7 @@
 #include "api/last_word.h"
 #include "api/model.h"
 #include "api/model_check.h"
+#include "api/model_groups.h"
 #include "api/model_tuning.h"
 #include "api/model_weights.h"
 #include "api/outward.h"
@@ -109,9 +110,9 @@ Status write_model_files(const Model::Impl& model, const std::string& path,
                          const std::string& schedule, const Machine& machine, Check check) {
   const Target target = LATHE_TRY(api::make_target(machine.target, machine.threads));
   const auto narrowed = LATHE_TRY(model.narrowed(target));
-  const graph::Graph& graph = *narrowed;
-  const auto source = LATHE_TRY(
-      api::source_of_model(graph, {schedule, database_of(machine), cache_of(machine)}, target));
+  const api::ScheduleRequest programs{schedule, database_of(machine), cache_of(machine)};
+  const graph::Graph graph = LATHE_TRY(api::choose_groups(*narrowed, programs, target)).graph;
+  const auto source = LATHE_TRY(api::source_of_model(graph, programs, target));
   const auto made = LATHE_TRY(
       api::model_program(graph, source, target, checking_of(check), [](const std::string&) {}));
   if (check == Check::kOnce && api::check_runs_here(made.target))

@@ -19,19 +19,6 @@ const te::Workload& first_expression(const graph::Graph& graph, const graph::Tas
   return graph.nodes[graph::place(task.nodes[0])].expression;
 }
 
-// Of the default program, and no more than of that without an algorithm: the model compares
-// algorithms badly, and the rules take one only where it gains time.
-double default_cycles(const te::Workload& workload, const Target& target) {
-  te::Workload direct = workload;
-  direct.contract.numerics = te::Numerics::kComponentwise;
-  double least = std::numeric_limits<double>::infinity();
-  for (const te::Workload& asked : {workload, direct})
-    if (const auto space = space_of_key(asked, target, space::Flavour::kDefault))
-      least = std::min(least,
-                       analytic_cycles(asked, (*space)->trace((*space)->default_config()), target));
-  return least;
-}
-
 }  // namespace
 
 Result<std::vector<std::optional<Chosen>>> recorded_programs(const graph::Graph& graph,
@@ -63,6 +50,17 @@ double analytic_cycles(const te::Workload& workload, const schedule::Trace& trac
   nest->sizes.evaluate(std::span<const std::int64_t>(), values);
   const model::Core core = model::core_of(target, measure::machine_for(target));
   return model::AnalyticModel(*nest, core).cycles(values);
+}
+
+double default_cycles(const te::Workload& workload, const Target& target) {
+  te::Workload direct = workload;
+  direct.contract.numerics = te::Numerics::kComponentwise;
+  double least = std::numeric_limits<double>::infinity();
+  for (const te::Workload& asked : {workload, direct})
+    if (const auto space = space_of_key(asked, target, space::Flavour::kDefault))
+      least = std::min(least,
+                       analytic_cycles(asked, (*space)->trace((*space)->default_config()), target));
+  return least;
 }
 
 std::vector<double> recorded_or_guessed(const graph::Graph& graph,

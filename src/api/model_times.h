@@ -22,6 +22,9 @@ double recorded_seconds(const Chosen& chosen);
 // Of one program, by the analytic model; infinity where the trace does not apply.
 double analytic_cycles(const te::Workload& workload, const schedule::Trace& trace,
                        const Target& target);
+// Of the default program, and no more than of that without an algorithm: the model compares
+// algorithms badly, and the rules take one only where it gains time.
+double default_cycles(const te::Workload& workload, const Target& target);
 // Of programs that nobody timed; only ratios count.
 inline constexpr double kCyclesASecond = 3e9;
 

@@ -4,7 +4,9 @@
 #include <chrono>
 #include <limits>
 #include <mutex>
+#include <span>
 
+#include "api/model_groups.h"
 #include "api/targets.h"
 #include "api/workload.h"
 #include "graph/ir/print.h"
@@ -40,6 +42,7 @@ struct Tuning {
 struct KeyedTask {
   std::string key;  // of the workload
   TaskToTune task;
+  std::vector<std::size_t> instead_of;  // tasks whose calls it would make; none: it is in the model
 };
 
 // What the listener is told, by threads of the tuners, too: each has a clock.
@@ -102,8 +105,8 @@ class ModelTuner {
         board_(listener, tasks_.size(), request.options.run.seconds),
         tunings_(tasks_.size()),
         scheduler_(scheduled()) {
-    for (const auto& [key, task] : tasks_)
-      out_.tasks.push_back({task.label, key, task.weight, 0, 0, 0, 0, {}});
+    for (const KeyedTask& each : tasks_)
+      out_.tasks.push_back({each.task.label, each.key, each.task.weight, 0, 0, 0, 0, {}});
   }
 
   Result<TunedModel> run() {
@@ -114,6 +117,7 @@ class ModelTuner {
       LATHE_TRY_STATUS(take_turn(*task));
     }
     LATHE_TRY_STATUS(race_all());
+    LATHE_TRY_STATUS(choose());
     LATHE_TRY_STATUS(have_last_word());
     for (std::size_t t = 0; t < tasks_.size(); ++t) LATHE_TRY_STATUS(tell_times(t));
     std::ranges::stable_sort(out_.tasks, std::greater(),
@@ -126,8 +130,10 @@ class ModelTuner {
  private:
   std::vector<tune::TaskScheduler::Task> scheduled() const {
     std::vector<tune::TaskScheduler::Task> out;
-    for (const auto& [_, task] : tasks_)
-      out.push_back({.weight = task.weight, .guess = te::flops(task.workload) / kUsual});
+    for (const KeyedTask& each : tasks_)
+      out.push_back({.weight = each.task.weight,
+                     .guess = te::flops(each.task.workload) / kUsual,
+                     .instead_of = each.instead_of});
     return out;
   }
 
@@ -232,20 +238,41 @@ class ModelTuner {
     return {};
   }
 
-  // In the order of the time that the model spends in them.
+  // True if it is instead of others that take less time, as far as is known.
+  bool is_slower(std::size_t t) const {
+    constexpr double kClearly = 1.1;
+    double others = 0;
+    for (const std::size_t other : tasks_[t].instead_of) others += out_.tasks[other].best;
+    return others > 0 && out_.tasks[t].best > kClearly * others;
+  }
+
+  // In the order of the time that the model spends in them; what is instead of others comes last.
   Status race_all() {
     std::vector<std::size_t> order(tasks_.size());
     for (std::size_t t = 0; t < order.size(); ++t) order[t] = t;
     std::ranges::stable_sort(order, std::greater(), [&](std::size_t t) {
-      return out_.tasks[t].weight * out_.tasks[t].best;
+      return std::pair(tasks_[t].instead_of.empty(), out_.tasks[t].weight * out_.tasks[t].best);
     });
     for (const std::size_t t : order) {
       if (stopped() || left(kLastShare) < kLeastTaskRace) break;
-      if (!tunings_[t] || out_.tasks[t].best == 0) continue;
+      if (!tunings_[t] || out_.tasks[t].best == 0 || is_slower(t)) continue;
       board_.turn(t, out_.tasks[t].label);
       LATHE_TRY_STATUS(tunings_[t]->tuner->race());
       LATHE_TRY_STATUS(note(t));
     }
+    return {};
+  }
+
+  // Which tasks the model has in the end, and how often.
+  Status choose() {
+    if (graph_ == nullptr) return {};
+    const ScheduleRequest request{.database = request_.database,
+                                  .cache_mode = request_.options.run.cache_mode};
+    chosen_ = LATHE_TRY(choose_groups(*graph_, request, request_.target)).graph;
+    for (TunedTask& task : out_.tasks) task.weight = 0;
+    for (const graph::Task& task : graph::tasks_of(chosen_))
+      std::ranges::find(out_.tasks, task.key, &TunedTask::workload)->weight =
+          static_cast<double>(task.nodes.size());
     return {};
   }
 
@@ -257,7 +284,7 @@ class ModelTuner {
                          std::max(kLastSeconds, kLastShare * since(began_)),
                          [this] { return stopped(); }};
     if (limited()) last.seconds = request_.options.run.seconds - since(began_);
-    out_.last_word = LATHE_TRY(api::have_last_word(*graph_, *store_, last));
+    out_.last_word = LATHE_TRY(api::have_last_word(chosen_, *store_, last));
     return {};
   }
 
@@ -288,6 +315,7 @@ class ModelTuner {
 
   const std::chrono::steady_clock::time_point began_ = std::chrono::steady_clock::now();
   const graph::Graph* graph_;
+  graph::Graph chosen_;  // the one with what was chosen
   const ModelTuneRequest& request_;
   const std::function<bool()>& stop_;
   const std::vector<KeyedTask> tasks_;
@@ -301,6 +329,41 @@ class ModelTuner {
   tune::TaskScheduler scheduler_;
   TunedModel out_;
 };
+
+std::vector<KeyedTask> tasks_in(const graph::Graph& graph) {
+  std::vector<KeyedTask> tasks;
+  for (graph::Task& task : graph::tasks_of(graph)) {
+    const graph::Node& node = graph.nodes[graph::place(task.nodes[0])];
+    tasks.push_back(
+        {std::move(task.key),
+         {graph::label_of(graph, task), node.expression, static_cast<double>(task.nodes.size())},
+         {}});
+  }
+  return tasks;
+}
+
+// What several nodes may be together, after the tasks of the nodes.
+void add_unions(const graph::Graph& graph, std::vector<KeyedTask>& tasks) {
+  const std::size_t own = tasks.size();
+  for (const graph::Union& offered : graph::unions_of(graph)) {
+    std::string key = te::workload_key(offered.node.expression);
+    const auto known = std::ranges::find(tasks, key, &KeyedTask::key);
+    if (known != tasks.end()) {
+      if (!known->instead_of.empty()) known->task.weight += 1;
+      continue;
+    }
+    std::vector<std::size_t> members;
+    for (const int n : offered.members) {
+      const std::string part = te::workload_key(graph.nodes[graph::place(n)].expression);
+      const auto all = std::span(tasks).first(own);
+      members.push_back(
+          static_cast<std::size_t>(std::ranges::find(all, part, &KeyedTask::key) - all.begin()));
+    }
+    std::string label = graph::label_of(graph, offered.node);
+    tasks.push_back(
+        {std::move(key), {std::move(label), offered.node.expression, 1}, std::move(members)});
+  }
+}
 
 }  // namespace
 
@@ -321,13 +384,8 @@ double TunedModel::best() const {
 Result<TunedModel> tune_model(const graph::Graph& graph, const ModelTuneRequest& request,
                               const ModelTuneListener& listener,
                               const std::function<bool()>& stop) {
-  std::vector<KeyedTask> tasks;
-  for (graph::Task& task : graph::tasks_of(graph)) {
-    const graph::Node& node = graph.nodes[graph::place(task.nodes[0])];
-    tasks.push_back(
-        {std::move(task.key),
-         {graph::label_of(graph, task), node.expression, static_cast<double>(task.nodes.size())}});
-  }
+  std::vector<KeyedTask> tasks = tasks_in(graph);
+  add_unions(graph, tasks);
   return ModelTuner(std::move(tasks), &graph, request, listener, stop).run();
 }
 
@@ -339,7 +397,7 @@ Result<TunedModel> tune_tasks(const std::vector<TaskToTune>& tasks, const ModelT
     std::string key = te::workload_key(task.workload);
     const auto known = std::ranges::find(keyed, key, &KeyedTask::key);
     if (known != keyed.end()) known->task.weight += task.weight;
-    else keyed.push_back({std::move(key), task});
+    else keyed.push_back({std::move(key), task, {}});
   }
   return ModelTuner(std::move(keyed), nullptr, request, listener, stop).run();
 }

@@ -23,7 +23,7 @@ struct ModelTuneRequest {
 struct TunedTask {
   std::string label;     // "Conv+Relu f32[1,64,56,56]"
   std::string workload;  // its key
-  double weight = 1;
+  double weight = 1;     // calls in a run of the model; 0: other programs do what it would
   int trials = 0, failed = 0;
   double first = 0, best = 0;  // seconds a call: of the default program, of the best; 0: none
   std::string problem;         // why it cannot be tuned; empty: it can
@@ -60,7 +60,8 @@ struct TaskToTune {
 Result<TunedModel> tune_tasks(const std::vector<TaskToTune>& tasks, const ModelTuneRequest& request,
                               const ModelTuneListener& listener, const std::function<bool()>& stop);
 
-// What was found is in the store after each trial, and the same command goes on.
+// What may be one program or several (api/model_groups.h) is tuned as both, and the model has what
+// is faster. What was found is in the store after each trial, and the same command goes on.
 Result<TunedModel> tune_model(const graph::Graph& graph, const ModelTuneRequest& request,
                               const ModelTuneListener& listener, const std::function<bool()>& stop);
 

@@ -97,7 +97,7 @@ Status write_timeline(const std::string& path, const graph::Graph& graph, api::M
 
 Result<int> bench_model(const ModelBenchFlags& flags) {
   const OpenModel model =
-      LATHE_TRY(open_model(flags.path, flags.shapes, flags.weights, flags.target));
+      LATHE_TRY(open_model(flags.path, flags.shapes, flags.weights, flags.target, flags.schedule));
   const graph::Graph& graph = model.graph();
   const auto source = LATHE_TRY(api::source_of_model(graph, flags.schedule, flags.target));
   const auto chain = LATHE_TRY(api::ModelChain::make(graph, flags.target));

@@ -91,11 +91,11 @@ Result<int> perform_on_model(const Flags& flags) {
   if (!flags.weights.empty()) LATHE_TRY_STATUS(api::check_packs_here(asked));
   const std::int64_t most =
       flags.max_memory ? LATHE_TRY(memory_size("--max-memory", *flags.max_memory)) : 0;
+  const api::ScheduleRequest programs = schedule_request(flags.schedule, flags.machine);
   const OpenModel model = LATHE_TRY(open_model(flags.workload.text, flags.workload.shapes,
-                                               {flags.weights_type, max_error}, asked));
+                                               {flags.weights_type, max_error}, asked, programs));
   const graph::Graph& graph = model.graph();
-  auto source = LATHE_TRY(
-      api::source_of_model(graph, schedule_request(flags.schedule, flags.machine), asked));
+  auto source = LATHE_TRY(api::source_of_model(graph, programs, asked));
   const std::string fitted = LATHE_TRY(fit_into_memory(flags, graph, asked, most, source));
   auto made =
       LATHE_TRY(with_live_line("building and checking", [&](const api::ModelProgress& progress) {

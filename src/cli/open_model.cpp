@@ -39,13 +39,18 @@ Status check_no_weights_type(const std::string& type) {
 }
 
 Result<OpenModel> open_model(const std::string& path, const std::vector<std::string>& shapes,
-                             const api::WeightsRequest& request, const Target& target) {
-  OpenModel open{LATHE_TRY(api::read_model(path, shapes)), {}};
+                             const api::WeightsRequest& request, const Target& target,
+                             const std::optional<api::ScheduleRequest>& programs) {
+  OpenModel open{LATHE_TRY(api::read_model(path, shapes)), {}, {}};
   open.weights = LATHE_TRY(
       with_live_line("choosing types of weights", [&](const api::ModelProgress& progress) {
         return api::choose_weights(open.wide, request, target, progress);
       }));
   if (open.weights.tasks > 0) complain(weights_text(open.weights));
+  if (!programs) return open;
+  auto chosen = LATHE_TRY(api::choose_groups(open.weights.graph, *programs, target));
+  open.weights.graph = std::move(chosen.graph);
+  open.choices = std::move(chosen.choices);
   return open;
 }
 

@@ -1,9 +1,11 @@
 // A model from its file, with the types of its weights chosen.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "api/model_groups.h"
 #include "api/model_weights.h"
 #include "base/result.h"
 #include "base/target.h"
@@ -20,11 +22,15 @@ Status check_no_weights_type(const std::string& type);
 struct OpenModel {
   graph::Graph wide;  // as the file has its weights
   api::ModelWeights weights;
+  // What may be one program or several, and which of these graph() has.
+  std::vector<api::GroupChoice> choices;
   // With what the program reads.
   const graph::Graph& graph() const { return weights.graph; }
 };
-// Says in a line what became narrow, if anything did.
+// Says in a line what became narrow, if anything did. `programs`: where they come from, so that
+// nodes become one where one program of these is faster; none: no nodes do.
 Result<OpenModel> open_model(const std::string& path, const std::vector<std::string>& shapes,
-                             const api::WeightsRequest& request, const Target& target);
+                             const api::WeightsRequest& request, const Target& target,
+                             const std::optional<api::ScheduleRequest>& programs);
 
 }  // namespace lathe::cli

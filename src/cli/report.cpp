@@ -99,10 +99,11 @@ Status add_floors(report::ModelReport& report, const graph::Graph& graph, const 
 Result<report::ModelReport> report_of_model(const Flags& flags) {
   const Target target = LATHE_TRY(target_of(flags.machine));
   const double max_error = flags.max_error > 0 ? flags.max_error : api::kModelError;
-  const OpenModel model = LATHE_TRY(
-      open_model(flags.positional, flags.shapes, {flags.weights_type, max_error}, target));
+  const api::ScheduleRequest programs = schedule_request("best", flags.machine);
+  const OpenModel model = LATHE_TRY(open_model(flags.positional, flags.shapes,
+                                               {flags.weights_type, max_error}, target, programs));
   auto report = LATHE_TRY(with_live_line("looking for records", [&](const auto&) {
-    return report::describe_model(model.graph(), schedule_request("best", flags.machine), target);
+    return report::describe_model(model.graph(), programs, target);
   }));
   report.name = std::filesystem::path(flags.positional).filename();
   if (flags.floors) LATHE_TRY_STATUS(add_floors(report, model.graph(), target));

@@ -165,8 +165,9 @@ Result<int> perform(const Flags& flags) {
                    "workload");
   const Target target = LATHE_TRY(target_of(flags.machine));
   LATHE_TRY_STATUS(api::check_runs_here(target));
-  Ran ran{LATHE_TRY(
-              open_model(flags.model, flags.shapes, {flags.weights_type, flags.max_error}, target)),
+  const api::ScheduleRequest programs = schedule_request(flags.schedule, flags.machine);
+  Ran ran{LATHE_TRY(open_model(flags.model, flags.shapes, {flags.weights_type, flags.max_error},
+                               target, programs)),
           {},
           {},
           {},
@@ -176,8 +177,7 @@ Result<int> perform(const Flags& flags) {
   const auto expected = LATHE_TRY(
       api::files_of_tensors(ran.graph(), ran.graph().outputs, flags.expected, "--expect"));
   const auto wanted = LATHE_TRY(api::read_tensors(ran.graph(), ran.graph().outputs, expected));
-  const auto source = LATHE_TRY(
-      api::source_of_model(ran.graph(), schedule_request(flags.schedule, flags.machine), target));
+  const auto source = LATHE_TRY(api::source_of_model(ran.graph(), programs, target));
   const auto made =
       LATHE_TRY(with_live_line("building and checking", [&](const api::ModelProgress& progress) {
         return api::model_program(ran.graph(), source, target, flags.checking(), progress);

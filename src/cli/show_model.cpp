@@ -89,6 +89,28 @@ std::vector<graph::TaskColumn> task_columns(const Known& known) {
   return {recorded, floors};
 }
 
+// "2 MaxPool+Conv: one program, 1.23 ms on record, as several 1.40 ms", a line for each that
+// computes something else.
+std::string choices_lines(const std::vector<api::GroupChoice>& choices) {
+  std::vector<std::pair<std::string, int>> lines;  // and how many nodes each is of
+  for (const api::GroupChoice& choice : choices) {
+    std::string line = choice.label + (choice.one ? ": one program" : ": several programs");
+    if (choice.recorded)
+      line += fmt::format("; {} on record as one, {} as several", time_text(choice.together),
+                          time_text(choice.apart));
+    else if (choice.together > 0)
+      line += fmt::format("; as one it is guessed to take {:.2f} of the time",
+                          choice.together / choice.apart);
+    else line += "; not both are on record";
+    const auto known = std::ranges::find(lines, line, &std::pair<std::string, int>::first);
+    if (known == lines.end()) lines.emplace_back(std::move(line), 1);
+    else ++known->second;
+  }
+  std::string text;
+  for (const auto& [line, count] : lines) text += fmt::format("{:>5}  {}\n", count, line);
+  return text.empty() ? text : "nodes that may be one program:\n" + text;
+}
+
 }  // namespace
 
 bool names_model(const std::string& text) {
@@ -112,16 +134,22 @@ Result<int> show_model(const ModelShowFlags& flags) {
                    "'{}'",
                    flags.what);
   graph::Graph graph;
-  if (flags.after.empty())
-    graph =
-        LATHE_TRY(open_model(flags.path, flags.shapes, flags.weights, flags.target)).weights.graph;
-  else graph = LATHE_TRY(api::read_model(flags.path, flags.shapes, flags.after));
+  std::vector<api::GroupChoice> choices;
+  if (flags.after.empty()) {
+    OpenModel open =
+        LATHE_TRY(open_model(flags.path, flags.shapes, flags.weights, flags.target, flags.records));
+    graph = std::move(open.weights.graph);
+    choices = std::move(open.choices);
+  } else {
+    graph = LATHE_TRY(api::read_model(flags.path, flags.shapes, flags.after));
+  }
   if (flags.what == "text") {
     fmt::print("{}", expressions(graph));
     return kDone;
   }
   const Known known = LATHE_TRY(known_of(graph, flags));
   std::string text = graph::summary(graph) + records_line(known, flags.target);
+  text += choices_lines(choices);
   if (flags.what == "graph") text += "\n" + graph::print(graph, remarks_of(graph, known)) + "\n";
   fmt::print("{}{}", text, graph::print_tasks(graph, task_columns(known)));
   return kDone;

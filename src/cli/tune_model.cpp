@@ -98,7 +98,7 @@ Json json_of(const api::TunedModel& tuned) {
 
 Result<int> tune_model(const ModelTuneFlags& flags) {
   const OpenModel model =
-      LATHE_TRY(open_model(flags.path, flags.shapes, flags.weights, flags.request.target));
+      LATHE_TRY(open_model(flags.path, flags.shapes, flags.weights, flags.request.target, {}));
   catch_interrupts();
   std::mutex lock;
   api::ModelTuneProgress now;

@@ -54,10 +54,13 @@ std::vector<Task> tasks_of(const Graph& graph) {
   return tasks;
 }
 
-std::string label_of(const Graph& graph, const Task& task) {
-  const Node& node = graph.nodes[place(task.nodes[0])];
+std::string label_of(const Graph& graph, const Node& node) {
   const Value& made = graph.value(node.outputs[0]);
   return fmt::format("{} {}", node.op, typed(made.dtype, made.shape));
+}
+
+std::string label_of(const Graph& graph, const Task& task) {
+  return label_of(graph, graph.nodes[place(task.nodes[0])]);
 }
 
 Totals totals_of(const Graph& graph) {

@@ -15,7 +15,8 @@ struct Task {
 };
 std::vector<Task> tasks_of(const Graph& graph);
 // Writes "Conv+Relu f32[1,64,56,56]".
-std::string label_of(const Graph& graph, const Task& task);
+std::string label_of(const Graph& graph, const Node& node);
+std::string label_of(const Graph& graph, const Task& task);  // of its first node
 
 struct Totals {
   double flops = 0, bytes = 0;  // sums over nodes of te::flops and te::io_bytes

@@ -22,6 +22,8 @@ std::optional<std::size_t> TaskScheduler::next() const {
   std::optional<std::size_t> best;
   const auto is_better = [&](const Task& task, const Task& than) {
     if ((task.turns == 0) != (than.turns == 0)) return task.turns == 0;
+    if (task.turns == 0 && task.instead_of.empty() != than.instead_of.empty())
+      return task.instead_of.empty();
     if (task.turns == 0) return seconds_of(task) > seconds_of(than);
     return expected(task) > expected(than);
   };
@@ -39,11 +41,23 @@ void TaskScheduler::end_turn(std::size_t index, const Turn& turn) {
   // The first turn says nothing of how much the next one gains.
   if (before > 0) task.gain = std::max((before - task.best) / before, task.gain / 2);
   task.over = turn.over || task.gain < kLeastGain;
+  for (Task& other : tasks_) other.over = other.over || is_hopeless(other);
+}
+
+bool TaskScheduler::is_hopeless(const Task& task) const {
+  if (task.instead_of.empty() || task.best == 0) return false;
+  double others = 0;
+  for (const std::size_t t : task.instead_of) {
+    if (tasks_[t].best == 0) return false;
+    others += tasks_[t].best;
+  }
+  return task.best * (1 - task.gain) >= others;
 }
 
 double TaskScheduler::graph_seconds() const {
   double sum = 0;
-  for (const Task& task : tasks_) sum += seconds_of(task);
+  for (const Task& task : tasks_)
+    if (task.instead_of.empty()) sum += seconds_of(task);
   return sum;
 }
 

@@ -18,6 +18,9 @@ class TaskScheduler {
     double cost = 0;    // seconds that the last turn took
     int turns = 0;
     bool over = false;  // nothing more is expected of it
+    // Those whose calls it would make with one of its own. It is over once it is not expected to
+    // take less time than these.
+    std::vector<std::size_t> instead_of;
   };
   // A turn of a task.
   struct Turn {
@@ -28,16 +31,20 @@ class TaskScheduler {
 
   explicit TaskScheduler(std::vector<Task> tasks) : tasks_(std::move(tasks)) {}
 
-  // Each task has one turn first, those with most time before others. Then the expected gain
+  // Each task has one turn first, those with most time before others, and those that are instead of
+  // others at the end. Then the expected gain
   // decides: what the last turns gained, halved with each one that gained less. None: all are over.
   std::optional<std::size_t> next() const;
   void end_turn(std::size_t task, const Turn& turn);
 
   const std::vector<Task>& tasks() const { return tasks_; }
-  // Seconds of a run of the graph in these tasks, with guesses where nothing is known.
+  // Seconds of a run of the graph in these tasks, without those that are instead of others, and
+  // with guesses where nothing is known.
   double graph_seconds() const;
 
  private:
+  bool is_hopeless(const Task& task) const;
+
   std::vector<Task> tasks_;
 };
 

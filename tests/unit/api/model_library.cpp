@@ -74,6 +74,30 @@ TEST_F(ModelLibrary, TunesTheTasksOfNarrowWeights) {
   EXPECT_GT(tuned->tasks[0].best_seconds, 0);
 }
 
+TEST_F(ModelLibrary, TunesWhatMayBeOneProgramAsBoth) {
+  const std::string path = folder_.at("attention.onnx");
+  std::ofstream(path, std::ios::binary) << test::model(
+      {{test::node("MatMul", {"q", "k"}, {"scores"}), test::node("Softmax", {"scores"}, {"shares"}),
+        test::node("MatMul", {"shares", "v"}, {"y"})},
+       {},
+       {test::value_info("q", {"383", "16"}), test::value_info("k", {"16", "385"}),
+        test::value_info("v", {"385", "16"})},
+       {test::value_info("y", {"383", "16"})}});
+  const auto model = Model::open(path);
+  ASSERT_TRUE(model) << model.error().text();
+  const auto tuned = model->tune({.trials = 20, .machine = machine_});
+  ASSERT_TRUE(tuned) << tuned.error().text();
+  ASSERT_EQ(tuned->tasks.size(), 4U);
+  int several = 0, one = 0;
+  for (const ModelTask& task : tuned->tasks) {
+    EXPECT_GT(task.trials, 0) << task.name;
+    (task.name.starts_with("MatMul+Softmax+MatMul") ? one : several) += task.nodes;
+  }
+  EXPECT_EQ(several, one == 1 ? 0 : 3);
+  const auto done = model->write_library(folder_.at("attention.so"), "best", machine_);
+  EXPECT_TRUE(done) << done.error().text();
+}
+
 TEST_F(ModelLibrary, RefusesWhatCannotBe) {
   refused({0, "f8"}, "there is no type of weights \"f8\"; there are any, f32, f16, bf16");
   refused({0, ""}, "there is no type of weights \"\"");

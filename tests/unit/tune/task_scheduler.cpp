@@ -87,5 +87,28 @@ TEST(TaskScheduler, ATurnThatTakesLongMustGainMore) {
   EXPECT_EQ(scheduler.next(), 1U);
 }
 
+TEST(TaskScheduler, WhatIsInsteadOfOthersComesAfterThem) {
+  TaskScheduler scheduler({{.guess = 5, .instead_of = {1, 2}}, {.guess = 1}, {.guess = 2}});
+  EXPECT_EQ(scheduler.graph_seconds(), 3);
+  std::vector<std::size_t> order;
+  for (int i = 0; i < 3; ++i) {
+    order.push_back(*scheduler.next());
+    scheduler.end_turn(order.back(), {1.0, 0.1, false});
+  }
+  EXPECT_EQ(order, (std::vector<std::size_t>{2, 1, 0}));
+  EXPECT_EQ(scheduler.graph_seconds(), 2);
+}
+
+TEST(TaskScheduler, WhatWillNotBeFasterThanOthersEnds) {
+  for (const double best : {1.5, 3.0}) {
+    TaskScheduler scheduler({{.guess = 1}, {.guess = 1}, {.guess = 1, .instead_of = {0, 1}}});
+    scheduler.end_turn(2, {best, 0.1, false});
+    EXPECT_FALSE(scheduler.tasks()[2].over);  // of the others nothing is known
+    scheduler.end_turn(0, {1.0, 0.1, false});
+    scheduler.end_turn(1, {1.0, 0.1, false});
+    EXPECT_EQ(scheduler.tasks()[2].over, best > 2) << best;
+  }
+}
+
 }  // namespace
 }  // namespace lathe::tune

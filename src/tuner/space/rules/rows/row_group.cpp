@@ -17,6 +17,8 @@ namespace {
 constexpr std::int64_t kFewestReused = 16;   // rows for which a tile may use something again
 constexpr std::int64_t kMostReused = 256;    // more at a time gain nothing
 constexpr std::int64_t kFewestColumns = 64;  // a few vectors and whole lines of the cache
+// The same where a product makes them, which what follows then has in a cache of the core.
+constexpr std::int64_t kFewestMade = 16;
 
 // Finds the axis that the stages from `first` to `last` share and that is iterator `iter` of the
 // last.
@@ -214,7 +216,7 @@ double kept_bytes(const te::Workload& view, const RowGroup& group, std::size_t o
 std::vector<std::int64_t> blocks_of_rows(const RowGroup& group) {
   const RowAxis& axis = group.axes.back();
   std::vector<std::int64_t> out;
-  const std::int64_t fewest = axis.contiguous ? kFewestColumns
+  const std::int64_t fewest = axis.contiguous ? (axis.reused ? kFewestMade : kFewestColumns)
                               : axis.reused ? std::max<std::int64_t>(1, kFewestReused / axis.beside)
                                             : 1;
   for (std::int64_t rows = fewest; rows < axis.extent; rows *= 4) out.push_back(rows);
