@@ -13,9 +13,9 @@ namespace {
 using algebra::Repeated;
 
 // A search starts with what is computed again if that promises at most this share of the time.
-constexpr double kAgainPays = 0.85;
+constexpr double kAgainPays = 0.9;
 // Or tries it among the first, up to this; from there on it cannot win.
-constexpr double kAgainMayPay = 1.5, kAgainIsHopeless = 4;
+constexpr double kAgainMayPay = 1.3, kAgainIsHopeless = 2;
 
 std::string rewrites_of(const te::Workload& workload, Repeated repeated) {
   return schedule::print(begin(workload, repeated).steps);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "compiler/schedule/parts.h"
 #include "tuner/space/costs.h"
 #include "tuner/space/rules/shared/axes.h"
 #include "tuner/space/rules/shared/stage_cost.h"
@@ -13,6 +14,8 @@ namespace {
 constexpr double kStored = 2;
 // The share of a cache that still has what the pass before made.
 constexpr double kStillCached = 0.5;
+// Rows of a register tile, which computes once what they have in common.
+constexpr std::int64_t kTileRows = 4;
 
 class PassWalk {
  public:
@@ -35,13 +38,39 @@ class PassWalk {
 
   double cycles_of_pass(const te::Stage& stage) const {
     const int lanes = std::max(1, target_.lanes(size_of(stage.body->dtype)));
-    double cycles = cycles_of(view_, stage, lanes);
+    double cycles = cycles_of(view_, stage, lanes) - cycles_shared(stage, lanes);
     const std::pair<double, double> levels[] = {{kL1, kL2Rate},
                                                 {kL2, kL3Rate * share_of_l3(threads_)},
                                                 {kL3, kMemoryRate * share_of_memory(threads_)}};
     for (const auto& [bytes, rate] : levels)
       cycles = beside(cycles, moved_beyond(stage, bytes) / rate);
     return cycles / threads_;
+  }
+
+  // Cycles that tiles of a map save by what does not depend on an axis besides that of the lanes.
+  double cycles_shared(const te::Stage& stage, int lanes) const {
+    if (stage.reduce != ir::ReduceOp::kNone) return 0;
+    const auto all = schedule::subexpressions(stage.body);
+    double cycles = 0;
+    for (std::size_t e = 0; e < all.size();) {
+      const auto rows = static_cast<double>(rows_alike(stage, all[e]));
+      if (rows > 1) {
+        te::Stage part = stage;
+        part.body = all[e];
+        cycles += cycles_of(view_, part, lanes) * (1 - 1 / rows);
+      }
+      e += rows > 1 ? schedule::subexpressions(all[e]).size() : 1;
+    }
+    return cycles;
+  }
+  static std::int64_t rows_alike(const te::Stage& stage, const ir::Expr& e) {
+    const std::set<int> own = schedule::iters_of(e);
+    std::int64_t rows = 1;
+    if (own.empty() || std::holds_alternative<ir::Read>(e->value)) return rows;
+    for (int i = 0; i + 1 < std::ssize(stage.iters); ++i)
+      if (!own.contains(i))
+        rows = std::max(rows, std::min(kTileRows, stage.iters[static_cast<std::size_t>(i)].extent));
+    return rows;
   }
 
   // Bytes that the stage gets from beyond caches of this size, or stores there.
