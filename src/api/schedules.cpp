@@ -263,7 +263,9 @@ bool multiplies_elements(const ir::Expr& body) {
 // Whether the models choose well among a space's programs, unmeasured. They compare algorithms
 // badly, and what only moves, compares or adds up elements: the default is faster there.
 bool models_choose_well(const te::Workload& workload, const space::Space& space) {
-  const auto is_algorithm = [](const space::Knob& knob) { return knob.name == "algorithm"; };
+  const auto is_algorithm = [](const space::Knob& knob) {
+    return knob.name == "algorithm" || knob.name == "algebra.kept";
+  };
   if (std::ranges::any_of(space.knob_list(), is_algorithm)) return false;
   int reductions = 0, contractions = 0;
   for (const te::Stage& stage : workload.stages) {

@@ -33,6 +33,20 @@ Result<flat::Program> flat_program(const ViewRequest& request) {
   return api::flat_program(request.workload, request.trace, request.target);
 }
 
+// What a schedule may compute again instead, where it has the choice.
+std::string kept_text(const te::Workload& workload, const te::Workload& rewritten) {
+  const te::Workload again = algebra::rewritten(workload, algebra::Repeated::kAgain).workload;
+  std::vector<std::string> names;
+  for (const te::Stage& stage : rewritten.stages) {
+    const std::string& name = rewritten.tensors[static_cast<std::size_t>(stage.tensor)].name;
+    if (std::ranges::find(again.tensors, name, &te::Tensor::name) == again.tensors.end())
+      names.push_back(name);
+  }
+  if (names.empty()) return "";
+  return fmt::format("# kept, or computed again where the knob algebra.kept says so: {}\n",
+                     fmt::join(names, ", "));
+}
+
 // The stages as algebra rewrites them, where it does, a comment each.
 std::string rewritten_text(const te::Workload& workload) {
   const auto [rewritten, steps] = algebra::rewritten(workload);
@@ -40,7 +54,7 @@ std::string rewritten_text(const te::Workload& workload) {
   std::string out = "# computed as\n";
   for (const std::string& line : split(te::print_workload(rewritten), '\n'))
     if (line.find(" = ") != line.npos) out += fmt::format("#   {}\n", line);
-  return out;
+  return out + kept_text(workload, rewritten);
 }
 
 Result<std::string> show_expression(const ViewRequest& request) {

@@ -8,6 +8,7 @@
 
 #include "compiler/algebra/contraction_order.h"
 #include "compiler/algebra/separation.h"
+#include "compiler/analysis/dependence.h"
 #include "compiler/ir/expr/effort.h"
 #include "compiler/schedule/bounds.h"
 #include "compiler/schedule/parts.h"
@@ -26,6 +27,10 @@ constexpr double kDear = 4;
 // Fewer evaluations than these times a value are cheaper than to keep it.
 constexpr double kFewestUses = 2;
 constexpr int kMostKept = 8;  // expressions of a block
+// From so many times the operations of a pass and its values on, to keep them wins whatever memory
+// does meanwhile.
+constexpr double kClearly = 64;
+constexpr double kMostEvaluations = 32;  // of a value that may be computed again
 
 constexpr double kLongestChain = 8192;  // terms that are added one after the other
 constexpr double kFewestLanes = 8;      // fewer scans at a time wait for each other's additions
@@ -53,14 +58,25 @@ double operations_of(ir::BinaryOp op) {
   }
 }
 
+// Operations that are saved where the values are kept, by those that this takes.
+double gain_of(double operations, double evaluations, double values) {
+  return operations * (evaluations - values) / (kPerValueKept * values + kPerPass);
+}
+
 class Rewriter {
  public:
-  Rewriter(ir::Nest& nest, schedule::Trace& steps, bool free_layout)
-      : nest_(nest), steps_(steps), free_layout_(free_layout) {}
+  Rewriter(ir::Nest& nest, schedule::Trace& steps, bool free_layout, Repeated repeated)
+      : nest_(nest), steps_(steps), free_layout_(free_layout), repeated_(repeated) {}
 
   void run() {
     share_reductions();
     for (const std::string& name : block_names()) bound(name);
+    for (const std::string& name : block_names()) join(name);
+    finish();
+  }
+
+ private:
+  void finish() {
     for (const std::string& name : block_names()) distribute(name);
     for (const std::string& name : block_names()) separate(name);
     for (const std::string& name : block_names()) contract(name);
@@ -69,7 +85,6 @@ class Rewriter {
       }
   }
 
- private:
   std::vector<std::string> block_names() const {
     std::vector<std::string> names;
     for (const BlockId id : nest_.blocks_in_order()) names.push_back(nest_.blocks[id].name);
@@ -147,6 +162,45 @@ class Rewriter {
       }
     }
     return false;
+  }
+
+  // Makes what the block reduces a part of the reduction that alone reads it, each element once.
+  void join(const std::string& name) {
+    const ir::Block& inner = block(name);
+    const ir::Buffer& made = nest_.buffers[inner.writes];
+    // A chain of additions in half precision would be longer.
+    if (inner.reduce == ir::ReduceOp::kNone || made.scope != ir::Scope::kMemory || made.constant ||
+        (is_float(made.dtype) && size_of(made.dtype) < size_of(Dtype::kF32)))
+      return;
+    const auto readers = analysis::readers_of(nest_, inner.writes);
+    if (readers.size() != 1 || nest_.blocks[readers[0]].reduce != inner.reduce ||
+        points_of(nest_, nest_.blocks[readers[0]]) > values_of(inner))
+      return;
+    ir::Nest joined = nest_;
+    if (schedule::apply(joined, schedule::Inline{name}, free_layout_) &&
+        operations_when_finished(std::move(joined)) <= operations_when_finished(nest_))
+      step(schedule::Inline{name});
+  }
+  // Of all blocks that do not depend on constants alone, once everything else is rewritten.
+  double operations_when_finished(ir::Nest nest) const {
+    schedule::Trace steps;
+    Rewriter other(nest, steps, free_layout_, repeated_);
+    other.finish();
+    double operations = 0;
+    for (const BlockId id : nest.blocks_in_order()) {
+      const ir::Block& made = nest.blocks[id];
+      if (nest.buffers[made.writes].constant) continue;
+      operations += points_of(nest, made) * std::max(1.0, algebra::operations_of(made.body)) +
+                    kPerValueKept * other.values_of(made) + kPerPass;
+    }
+    return operations;
+  }
+  // Elements of its result.
+  double values_of(const ir::Block& of) const {
+    double values = 1;
+    for (const ir::BlockIter& iter : of.iters)
+      if (iter.kind == ir::IterKind::kSpatial) values *= extent_of(nest_, iter);
+    return values;
   }
 
   // Windows of several dimensions go along one first, where neighbours share what that makes.
@@ -308,10 +362,11 @@ class Rewriter {
     }
   }
 
-  // Keeps factor number f, where it is as it is written in the block.
+  // Keeps factor number f, where it is as it is written in the block and not to be computed again.
   bool keep(const std::string& name, std::int64_t f, const std::string& as) {
     const Expr& body = block(name).body;
     const Expr factor = schedule::factors_of(body)[static_cast<std::size_t>(f)];
+    if (is_left_alone(block(name), factor)) return true;
     const auto all = schedule::subexpressions(body);
     const auto found =
         std::ranges::find_if(all, [&](const Expr& e) { return ir::equal(e, factor); });
@@ -344,8 +399,16 @@ class Rewriter {
     if (!is_float(e->dtype) || operations < kDear || !is_computed_anew(from, e)) return false;
     const double points = points_of(nest_, from),
                  values = schedule::elements_of(schedule::value_axes(nest_, from, e));
-    return points >= kFewestUses * values &&
-           operations * (points - values) > kPerValueKept * values + kPerPass;
+    return points >= kFewestUses * values && gain_of(operations, points, values) > 1 &&
+           !is_left_alone(from, e);
+  }
+  // True if it is computed again. What depends on constants alone is computed in prepare().
+  bool is_left_alone(const ir::Block& from, const Expr& e) const {
+    const auto is_constant = [&](int tensor) { return nest_.buffers[tensor].constant; };
+    return repeated_ == Repeated::kAgain &&
+           may_be_computed_again(algebra::operations_of(e), points_of(nest_, from),
+                                 schedule::elements_of(schedule::value_axes(nest_, from, e))) &&
+           !std::ranges::all_of(ir::tensors_of(e), is_constant);
   }
 
   // False if it depends on the outermost axes only: loops further in do not compute it again.
@@ -366,9 +429,15 @@ class Rewriter {
   ir::Nest& nest_;
   schedule::Trace& steps_;
   bool free_layout_;
+  Repeated repeated_;
 };
 
 }  // namespace
+
+bool may_be_computed_again(double operations, double evaluations, double values) {
+  return evaluations <= kMostEvaluations * values &&
+         gain_of(operations, evaluations, values) < kClearly;
+}
 
 double operations_of(const Expr& e) {
   double operations = 0;
@@ -401,18 +470,18 @@ Expr turned_back(const ir::Nest& nest, const ir::Block& block) {
 
 }  // namespace
 
-void rewrite(ir::Nest& nest, schedule::Trace& steps, bool free_layout) {
-  Rewriter(nest, steps, free_layout).run();
+void rewrite(ir::Nest& nest, schedule::Trace& steps, bool free_layout, Repeated repeated) {
+  Rewriter(nest, steps, free_layout, repeated).run();
 }
 
 bool makes_scans(const te::Workload& workload) {
   return te::has_recurrence(workload) || te::has_scan(rewritten(workload).workload);
 }
 
-Rewritten rewritten(const te::Workload& workload) {
+Rewritten rewritten(const te::Workload& workload, Repeated repeated) {
   Rewritten out{workload, {}};
   ir::Nest nest = te::naive_nest(workload);
-  rewrite(nest, out.steps, workload.contract.free_layout);
+  rewrite(nest, out.steps, workload.contract.free_layout, repeated);
   if (out.steps.empty()) return out;
   for (std::size_t b = workload.tensors.size(); b < nest.buffers.size(); ++b) {
     te::Tensor tensor{

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "compiler/te/algorithms.h"
+#include "tuner/space/rules/again/again_space.h"
 #include "tuner/space/rules/kinds.h"
 
 namespace lathe::space {
@@ -30,6 +31,7 @@ bool take(std::string_view& name, std::string_view prefix) {
 }  // namespace
 
 std::string knob_meaning(std::string_view name) {
+  if (take(name, kAgainPrefix)) return fmt::format("{}, where algebra.kept is again", name);
   if (const auto own = own_meaning(name); !own.empty()) return own;
   const bool matrix = take(name, "matrix.");
   const bool rows = take(name, "rows.");

@@ -74,6 +74,68 @@ TEST(Algebra, ReducesOnceWhatSeveralBlocksDo) {
             "share Y_acc2 from Y_acc; inline Y_acc2");
 }
 
+TEST(Algebra, JoinsSumsOfSums) {
+  EXPECT_EQ(rewrites("A: f32[9,30,70]; T[i,j] = sum(k) A[i,j,k]; S[i] = sum(j) T[i,j]"),
+            "inline T");
+  EXPECT_EQ(rewrites("A: f32[9,30,70]; S[i] = sum(j:30) (sum(k:70) A[i,j,k])").substr(0, 6),
+            "inline");
+  EXPECT_EQ(rewrites("A: f32[9,30,70]; T[i,j] = max(k) A[i,j,k]; S[i] = max(j) T[i,j]"),
+            "inline T");
+  EXPECT_EQ(rewrites("A: f32[9,30,70]; c: f32[30]\n"
+                     "T[i,j] = sum(k) A[i,j,k]; S[i] = sum(j) c[j] * T[i,j]"),
+            "inline T");
+  // The order of three factors is found once they are in one sum.
+  EXPECT_EQ(rewrites("A: f32[99,80]; B: f32[80,70]; v: f32[70]\n"
+                     "T[i,j] = sum(k) A[i,k] * B[k,j]; S[i] = sum(j) T[i,j] * v[j]"),
+            "inline T; contract factors 0, 2 of S as S.first");
+}
+
+TEST(Algebra, LeavesSumsOfSumsWhereThatSavesWork) {
+  const auto joined = [](const std::string& text) {
+    return rewrites(text).find("inline") != std::string::npos;
+  };
+  // An output, another reduction, one that is read again or elsewhere, a window, a map between.
+  EXPECT_FALSE(joined("A: f32[9,30,70]; T[i,j] = sum(k) A[i,j,k]; S[i] = max(j) T[i,j]"));
+  EXPECT_FALSE(
+      joined("A: f32[30,70]; B: f32[30,50]\n"
+             "T[j] = sum(k) A[j,k]; S[i:50] = sum(j) T[j] * B[j,i]"));
+  EXPECT_FALSE(
+      joined("A: f32[9,30,70]; T[i,j] = sum(k) A[i,j,k]; S[i] = sum(j) T[i,j]\n"
+             "Y[i,j] = T[i,j] / S[i]"));
+  EXPECT_FALSE(joined("A: f32[300,70]; T[j] = sum(k) A[j,k]; S[i:298] = sum(r:3) T[i+r]"));
+  EXPECT_FALSE(joined("A: f32[9,30,70]; T[i,j] = sum(k) A[i,j,k]; S[i] = sum(j) exp(T[i,j])"));
+  // What prepare() does once, and sums in half precision.
+  EXPECT_FALSE(
+      joined("const A: f32[9,30,70]; B: f32[9,30]\n"
+             "T[i,j] = sum(k) A[i,j,k]; S[i] = sum(j) T[i,j] * B[i,j]"));
+  EXPECT_FALSE(joined("A: f16[9,30,70]; T[i,j] = sum(k) A[i,j,k]; S[i] = sum(j) T[i,j]"));
+}
+
+TEST(Algebra, TakesConstantFactorsOutOfProducts) {
+  EXPECT_EQ(rewrites("A: f32[99,256]; B: f32[256,64]; Y[i,j] = sum(k) 2 * A[i,k] * B[k,j]"),
+            "contract factors 1, 2 of Y as Y.first");
+  EXPECT_EQ(rewrites("A: f32[99,256]; B: f32[256,64]; c: f32[99]\n"
+                     "Y[i,j] = sum(k) c[i] * A[i,k] * B[k,j]"),
+            "contract factors 1, 2 of Y as Y.first");
+}
+
+TEST(Algebra, ComputesAgainWhereBothWaysCanWin) {
+  const auto again = [](const std::string& text) {
+    std::string out;
+    for (const schedule::Step& step : rewritten(parsed(text), Repeated::kAgain).steps)
+      out += (out.empty() ? "" : "; ") + schedule::print(step);
+    return out;
+  };
+  EXPECT_EQ(again("X: f32[3,99,256]; g: f32[99,256]\nY[n,i,j] = X[n,i,j] * sigmoid(g[i,j])"), "");
+  EXPECT_EQ(again("X: f32[64,256]; W: f32[256,3]\nY[i,o] = sum(k) exp(X[i,k]) * W[k,o]"), "");
+  // Once for each of 256 columns would be far too often; constants are ready beforehand.
+  EXPECT_EQ(again("X: f32[64,256]; W: f32[256,256]\nY[i,o] = sum(k) exp(X[i,k]) * W[k,o]"),
+            "precompute expression 1 of Y as Y.kept");
+  EXPECT_EQ(again("X: f32[3,99,256]; const g: f32[99,256]\n"
+                  "Y[n,i,j] = X[n,i,j] * sigmoid(g[i,j])"),
+            "precompute expression 2 of Y as Y.kept");
+}
+
 TEST(Algebra, ReadsWhatAnotherBlockKeeps) {
   const std::string numerator = "N[i,o] = sum(k) exp(X[i,k]) * V[k,o]\n",
                     denominator = "D[i] = sum(j:256) exp(X[i,j])\n",
@@ -183,6 +245,65 @@ TEST(Algebra, RewrittenProgramsComputeTheSame) {
     EXPECT_EQ(ir::print(te::naive_nest(rewritten(workload).workload)), ir::print(nest));
   }
   EXPECT_GT(count, 40);
+}
+
+// A reduction of reductions, in one expression or two statements, with factors.
+std::string random_nested_sums(Rng& rng) {
+  const auto size = [&] { return rng.chance(0.2) ? 1 : rng.between(2, 13); };
+  const auto i = size(), j = size(), k = size(), l = size();
+  const char* const reduces[] = {"sum", "sum", "sum", "max", "min", "prod"};
+  const std::string outer = reduces[rng.below(6)];
+  const std::string inner = rng.chance(0.8) ? outer : reduces[rng.below(6)];
+  const char* const terms[] = {"A[i,j,k]",      "A[i,j,k] * B[k,l]", "exp(A[i,j,k])",
+                               "B[k,l] * c[j]", "f32(k) * A[i,j,k]", "A[i,j,k] * 0.5"};
+  const char* const uses[] = {
+      "{}", "{} * c[j]", "c[j] * {} * 2", "d[i] * {}", "{} / (d[i] + 3)", "{} * {}", "{} + c[j]"};
+  const auto use = rng.below(7);
+  const std::string what = terms[rng.below(6)];
+  const std::string declared = fmt::format(
+      "A: f32[{0},{1},{2}] in 0.5..1.5; B: f32[{2},{3}] in 0.5..1.5; c: f32[{1}]; d: f32[{0}] in "
+      "1..2\nZ[i:{0},j:{1}] = A[i,j,0] + B[0,0] + c[j] + d[i]\n",
+      i, j, k, l);
+  const std::string sizes = fmt::format("i:{},l:{}", i, l);
+  const auto used = [&](const std::string& of) {
+    return use == 5 ? fmt::format("{0} * {0}", of) : fmt::format(fmt::runtime(uses[use]), of);
+  };
+  if (rng.chance(0.4))
+    return declared + fmt::format("Y[{}] = {}(j:{}) ({})", sizes, outer, j,
+                                  used(fmt::format("({}(k:{}) {})", inner, k, what)));
+  return declared + fmt::format("T[i:{},l:{},j:{}] = {}(k:{}) {}\nY[{}] = {}(j:{}) ({})", i, l, j,
+                                inner, k, what, sizes, outer, j, used("T[i,l,j]"));
+}
+
+TEST(Algebra, JoinedSumsComputeTheSame) {
+  int joined = 0;
+  for (std::uint64_t seed = 0; seed < 400; ++seed) {
+    Rng rng(seed);
+    const std::string text = random_nested_sums(rng);
+    const te::Workload workload = parsed(text);
+    const auto inputs = interp::random_inputs(workload, rng);
+    const auto want = interp::evaluate(workload, inputs);
+    ASSERT_TRUE(want) << want.error().text();
+    for (const Repeated repeated : {Repeated::kKept, Repeated::kAgain}) {
+      ir::Nest nest = te::naive_nest(workload);
+      schedule::Trace steps;
+      rewrite(nest, steps, false, repeated);
+      joined += schedule::print(steps).find("inline") != std::string::npos ? 1 : 0;
+      ASSERT_TRUE(ir::verify(nest)) << ir::verify(nest).error().text() << "\n" << text;
+      const auto got = interp::evaluate(ir::SizedNest(nest, {}), inputs);
+      ASSERT_TRUE(got) << got.error().text();
+      ASSERT_EQ(interp::compare(want->back(), got->back().values, 2), "") << "seed " << seed << "\n"
+                                                                          << text << "\n"
+                                                                          << schedule::print(steps);
+    }
+    EXPECT_EQ(ir::print(te::naive_nest(rewritten(workload).workload)), [&] {
+      ir::Nest nest = te::naive_nest(workload);
+      schedule::Trace steps;
+      rewrite(nest, steps, false);
+      return ir::print(nest);
+    }());
+  }
+  EXPECT_GT(joined, 100);
 }
 
 // Windows of two dimensions, as a reduction of a product; some of the factors have one of them.

@@ -57,6 +57,7 @@ TEST(KnobMeaning, OfEveryKnob) {
 }
 
 TEST(KnobMeaning, TellsWhoseKnobItIs) {
+  EXPECT_EQ(knob_meaning("again.H.tile.v"), "H.tile.v, where algebra.kept is again");
   EXPECT_EQ(knob_meaning("matrix.tile.v"), knob_meaning("tile.v"));
   EXPECT_EQ(knob_meaning("H.tile.v"), "tile.v of the stage that computes H");
   EXPECT_EQ(knob_meaning("H.lanes.pack.input"), "pack.input of the stage that computes H.lanes");

@@ -102,7 +102,8 @@ int check_rows(const te::Workload& workload, const Target& target, std::uint64_t
     int checked = 0;
     for (std::size_t k = 0; space && k < (*space)->knob_list().size(); ++k)
       if (const std::string& name = (*space)->knob_list()[k].name;
-          name == "rows" || name == "row.parts" || name.ends_with(".rows"))
+          name == "rows" || name == "row.parts" ||
+          (name.ends_with(".rows") && !name.starts_with("again.")))
         checked += check_each_block(**space, k, target, seed);
     return checked;
   } catch (const std::exception& broken) {

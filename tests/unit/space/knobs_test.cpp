@@ -175,7 +175,7 @@ TEST(Knobs, StartWithTheTilesOfTheirRules) {
     for (const Target& target : {avx512(1), avx512(2), sse(1)}) {
       const te::Workload workload = parsed(text);
       Tiling tiling;
-      tiling.prepared = prepare(workload, target.as_cpu());
+      tiling.prepared = prepare(workload, target.as_cpu(), algebra::Repeated::kKept);
       tiling.target = target.as_cpu();
       const te::Workload& view = tiling.prepared.view;
       const int main = main_stage(view);

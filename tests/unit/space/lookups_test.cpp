@@ -1,4 +1,5 @@
 // Spaces of expressions whose indices are computed: every configuration computes them.
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include "compiler/te/parse.h"
@@ -23,6 +24,21 @@ TEST(Lookups, RandomConfigurationsComputeTheProgram) {
     const Target target = seed % 2 == 0 ? test::avx512(seed % 3 == 0 ? 4 : 1) : test::sse(2);
     check_space(workload, target, Flavour::kDefault, configurations, seed);
   }
+}
+
+// Only some lanes are reached of what such a read puts into its reader.
+TEST(Lookups, InPaddedReadsStayWhereTheyAre) {
+  for (const char* const use : {"exp(E[i,j-1 else 2] + E[i,j])", "E[i,j+1 else 2] * E[i,j]",
+                                "E[i,2*j-3 else 0]", "E[i-1,j else 1] + E[i,1-j else 0]"})
+    for (const int width : {2, 3, 7, 17}) {
+      const std::string text = fmt::format(
+          "A: f32[13,{0}]; I: i32[13] in 0..3; v: f32[{1}]\nE[i,j:{1}] = A[i,I[i]+j] * 2\n"
+          "F[i:13,j:{1}] = {2}; Y[i] = sum(j) F[i,j] * v[j]",
+          width + 3, width, use);
+      SCOPED_TRACE(text);
+      for (const Target& target : {test::avx512(1), test::sse(1)})
+        check_space(parsed(text), target, Flavour::kDefault, 4, static_cast<std::uint64_t>(width));
+    }
 }
 
 TEST(Lookups, RowsAreCopiedAsVectors) {

@@ -17,7 +17,7 @@ using test::avx512, test::sse;
 // of each, if that is not the last of the program.
 std::string axes_of(const std::string& text) {
   const te::Workload workload = parsed(text);
-  const auto prepared = prepare(workload, avx512(1).as_cpu());
+  const auto prepared = prepare(workload, avx512(1).as_cpu(), algebra::Repeated::kKept);
   const te::Workload& view = prepared.view;
   std::string out;
   for (const RowGroup& group : find_row_groups(view, workload.tensors.size())) {

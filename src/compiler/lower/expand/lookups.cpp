@@ -81,10 +81,12 @@ void BlockEmitter::join_row(const Instance& at, Row& row) const {
 }
 
 // Brings the index inside where it may not be. Of the rest alone, if that is enough: lanes go on
-// reading consecutive elements.
+// reading consecutive elements. It is not where only some iterations are reached: the others may
+// make the range of the affine part larger.
 void BlockEmitter::keep_inside(const Instance& at, Row& row) const {
   if (row.stays_inside()) return;
-  if (!row.rest || row.affine_range.max - row.affine_range.min >= row.size) join_row(at, row);
+  const std::int64_t spread = row.affine_range.max - row.affine_range.min;
+  if (!row.rest || spread >= row.size || (at.reached && spread > 0)) join_row(at, row);
   const std::int64_t least = -row.affine_range.min, most = row.size - 1 - row.affine_range.max;
   const int lanes = row.rest->type.lanes;
   if (row.rest_range.min < least)

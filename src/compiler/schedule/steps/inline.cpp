@@ -4,6 +4,8 @@
 
 #include "compiler/analysis/dependence.h"
 #include "compiler/schedule/edit.h"
+#include "compiler/schedule/new_stage.h"
+#include "compiler/schedule/parts.h"
 
 namespace lathe::schedule {
 namespace {
@@ -91,6 +93,114 @@ StepResult<void> inline_into(ir::Nest& nest, const ir::Block& block, ir::Block& 
   return result;
 }
 
+// A reduction becomes part of its reader, which reduces it further in the same way.
+class JoinedReductions {
+ public:
+  JoinedReductions(ir::Nest& nest, BlockId inner) : nest_(nest), inner_(nest.blocks[inner]) {}
+
+  StepResult<void> run() {
+    const std::vector<BlockId> readers = analysis::readers_of(nest_, inner_.writes);
+    if (readers.empty()) return refuse(Refusal::kNotUsedThere, inner_.name);
+    outer_ = nest_.blocks[readers.front()];
+    if (readers.size() != 1 || outer_.reduce != inner_.reduce ||
+        ir::looks_up(outer_.body, inner_.writes))
+      return refuse(Refusal::kIsAReduction, inner_.name);
+    for (const ir::Block* block : {&inner_, &outer_}) {
+      const BlockId id = nest_.find_block(block->name);
+      if (!has_first_loops(nest_, id) || !analysis::can_be_placed_anew(nest_, id) ||
+          analysis::writers_of(nest_, block->writes).size() != 1 || !is_plain(block->index))
+        return refuse(Refusal::kNotAsWritten, block->name);
+    }
+    LATHE_TRY_STATUS(find_read());
+    const int position = analysis::child_with(nest_, ir::kRoot, nest_.find_block(outer_.name));
+    remove_block(nest_, nest_.find_block(outer_.name));
+    LATHE_TRY_STATUS(make(position));
+    remove_block(nest_, nest_.find_block(inner_.name));
+    return {};
+  }
+
+ private:
+  static bool is_plain(const std::vector<Affine>& index) {
+    return std::ranges::all_of(
+        index, [](const Affine& row) { return row.offset == 0 && plain_iter(row) >= 0; });
+  }
+
+  // The inner block's result must be a factor of what a sum adds up, or all that is reduced.
+  StepResult<void> find_read() {
+    std::vector<Expr> factors = {outer_.body};
+    if (outer_.reduce == ir::ReduceOp::kSum) factors = factors_of(outer_.body);
+    for (const Expr& factor : factors) {
+      const auto* read = std::get_if<ir::Read>(&factor->value);
+      if (read == nullptr || read->tensor != inner_.writes) others_.push_back(factor);
+      else if (read_) return refuse(Refusal::kIsAReduction, inner_.name);
+      else read_ = factor;
+    }
+    const auto is_inner = [&](const Expr& e) {
+      return std::ranges::count(ir::tensors_of(e), inner_.writes) > 0;
+    };
+    const Dtype dtype = nest_.buffers[inner_.writes].dtype;
+    if (!read_ || std::get<ir::Read>(read_->value).pad || std::ranges::any_of(others_, is_inner) ||
+        dtype != inner_.body->dtype || dtype != outer_.body->dtype)
+      return refuse(Refusal::kIsAReduction, inner_.name);
+    return {};
+  }
+
+  StepResult<void> make(int position) {
+    NewStage stage(nest_, outer_.name, position);
+    std::vector<Expr> of_outer(outer_.iters.size(), ir::constant(0, Dtype::kI64));
+    const auto add = [&](const ir::BlockIter& iter, const std::string& name) {
+      return stage.add(name, nest_.sizes.constant_value(iter.extent), iter.kind);
+    };
+    const auto add_outer = [&](int i) -> StepResult<void> {
+      const ir::BlockIter& iter = outer_.iters[static_cast<std::size_t>(i)];
+      of_outer[static_cast<std::size_t>(i)] = ir::iter_value(LATHE_TRY(add(iter, iter.name)));
+      return {};
+    };
+    for (const Affine& row : outer_.index) LATHE_TRY_STATUS(add_outer(plain_iter(row)));
+    for (int i = 0; i < static_cast<int>(outer_.iters.size()); ++i)
+      if (outer_.iters[static_cast<std::size_t>(i)].kind == ir::IterKind::kReduce)
+        LATHE_TRY_STATUS(add_outer(i));
+    std::vector<Expr> of_inner(inner_.iters.size(), ir::constant(0, Dtype::kI64));
+    const std::vector<Affine>& index = std::get<ir::Read>(read_->value).index;
+    for (std::size_t d = 0; d < index.size(); ++d) {
+      const auto at = ir::with_iterators(ir::value_of(index[d]), of_outer);
+      if (!at) return refuse(Refusal::kNotElementwise, inner_.name);
+      of_inner[static_cast<std::size_t>(plain_iter(inner_.index[d]))] = *at;
+    }
+    for (std::size_t i = 0; i < inner_.iters.size(); ++i)
+      if (inner_.iters[i].kind == ir::IterKind::kReduce)
+        of_inner[i] =
+            ir::iter_value(LATHE_TRY(add(inner_.iters[i], free_name(inner_.iters[i].name))));
+    return finish(stage, of_outer, of_inner);
+  }
+
+  StepResult<void> finish(NewStage& stage, const std::vector<Expr>& of_outer,
+                          const std::vector<Expr>& of_inner) {
+    std::vector<Expr> factors;
+    for (const Expr& other : others_) {
+      const auto moved = ir::with_iterators(other, of_outer);
+      if (!moved) return refuse(Refusal::kNotElementwise, outer_.name);
+      factors.push_back(*moved);
+    }
+    const auto moved = ir::with_iterators(inner_.body, of_inner);
+    if (!moved) return refuse(Refusal::kNotElementwise, inner_.name);
+    factors.push_back(*moved);
+    stage.finish(outer_.writes, product_of(factors), outer_.reduce);
+    return {};
+  }
+
+  // Of an iterator of the inner block in the outer one.
+  std::string free_name(std::string name) const {
+    while (std::ranges::count(outer_.iters, name, &ir::BlockIter::name) > 0) name += "_";
+    return name;
+  }
+
+  ir::Nest& nest_;
+  ir::Block inner_, outer_;
+  Expr read_;                 // of the inner block's result
+  std::vector<Expr> others_;  // factors
+};
+
 }  // namespace
 
 std::string Inline::text() const { return "inline " + block; }
@@ -100,7 +210,7 @@ StepResult<void> apply_step(ir::Nest& nest, const Inline& step) {
   const ir::Block block = nest.blocks[id];
   const ir::Buffer& buffer = nest.buffers[block.writes];
   if (buffer.scope == ir::Scope::kOutput) return refuse(Refusal::kIsOutput, step.block);
-  if (block.reduce != ir::ReduceOp::kNone) return refuse(Refusal::kIsAReduction, step.block);
+  if (block.reduce != ir::ReduceOp::kNone) return JoinedReductions(nest, id).run();
   if (analysis::writers_of(nest, block.writes).size() != 1 || nest.is_write_back(id) ||
       !analysis::can_be_placed_anew(nest, id))
     return refuse(Refusal::kNotElementwise, step.block);

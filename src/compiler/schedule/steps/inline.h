@@ -8,7 +8,8 @@
 
 namespace lathe::schedule {
 
-// Puts the body of an element-wise block (no reduction) into all its readers and removes the block.
+// Puts the body of an element-wise block into all its readers and removes the block. A reduction
+// becomes part of its only reader, which must reduce it further in the same way.
 struct Inline {
   std::string block;
 

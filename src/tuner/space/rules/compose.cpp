@@ -79,8 +79,10 @@ int Composer::add_choice(Choice choice, const Under& under) {
   choice.above.under_values = under.values;
   derived_.knobs.push_back(std::move(choice.above));
   for (Knob& knob : choice.own) {
-    knob.under = at;
-    knob.under_values = others;
+    if (knob.under < 0) {
+      knob.under = at;
+      knob.under_values = others;
+    }
     derived_.knobs.push_back(std::move(knob));
   }
   return at;

@@ -1,6 +1,7 @@
 #include "tuner/space/rules/cpu.h"
 
 #include "compiler/te/recurrence.h"
+#include "tuner/space/rules/again/again_space.h"
 #include "tuner/space/rules/compose.h"
 #include "tuner/space/rules/cook_toom/cook_toom.h"
 #include "tuner/space/rules/cpu_context.h"
@@ -23,23 +24,28 @@ constexpr Rule<CpuContext> kCpuRules[] = {
     {Place::kDirectAlone, offer_row_parts, row_part_meanings},
     {Place::kDirect, offer_strips, strip_meanings},
     {Place::kWhole, offer_stores, store_meanings},
+    {Place::kWhole, offer_again, again_meanings},
 };
 
 // Where a scan has the most to do, and where stages need each other step by step.
 constexpr Rule<CpuContext> kScanRules[] = {
     {Place::kWhole, offer_stores, store_meanings},
+    {Place::kWhole, offer_again, again_meanings},
 };
 
 }  // namespace
 
 Result<Derived> derive_for_cpu(const te::Workload& workload, const CpuTarget& target,
                                Flavour flavour, double streamed) {
-  CpuContext context{workload, target, flavour, nullptr, streamed};
+  return derive_for_cpu({workload, target, flavour, nullptr, streamed});
+}
+
+Result<Derived> derive_for_cpu(CpuContext context) {
   if (is_led_by_scan(context))
     return compose(LATHE_TRY(derive_scans(context)), std::span<const Rule<CpuContext>>(kScanRules),
                    context);
   Derived direct = LATHE_TRY(derive_tiles(context));
-  if (te::has_recurrence(workload))
+  if (te::has_recurrence(context.workload))
     return compose(std::move(direct), std::span<const Rule<CpuContext>>(kScanRules), context);
   return compose(std::move(direct), std::span<const Rule<CpuContext>>(kCpuRules), context);
 }

@@ -57,7 +57,8 @@ struct Choice {
   // Numbers of knobs that have an effect under its first value only; none: of all that always had
   // one, where the knob above has.
   std::optional<std::vector<int>> hides;
-  std::vector<Knob> own;  // have an effect under its other values
+  // Have an effect under its other values; those that are under one of them already, as they say.
+  std::vector<Knob> own;
 };
 
 // Of knobs that were appended to those of before: the first is above, and hides all.

@@ -54,16 +54,17 @@ std::string label_of(TileShare share) {
   LATHE_CHECK(false, "a way to share has no label");
 }
 
-Result<std::optional<CookToomRule>> cook_toom_rule(const te::Workload& workload,
-                                                   const CpuTarget& target,
+Result<std::optional<CookToomRule>> cook_toom_rule(const CpuContext& context,
                                                    const std::vector<schedule::Layout>& layouts) {
+  const te::Workload& workload = context.workload;
+  const CpuTarget& target = context.target;
   const bool demanded = !workload.contract.may_be_direct();
   if (workload.contract.level() < te::Numerics::kLocal) return std::nullopt;
   // Errors are known beside the largest sum, which may be far larger than the largest output.
   if (!demanded && te::saturates(workload)) return std::nullopt;
   CookToomRule rule;
   rule.may_be_direct = !demanded;
-  rule.prepared = begin(workload);
+  rule.prepared = begin(workload, context.repeated);
   rule.target = target;
   rule.layouts = layouts;
   reindex_constants(rule.prepared, workload, target);
@@ -168,7 +169,7 @@ Result<std::unique_ptr<Alternatives>> offer_cook_toom(const CpuContext& context)
   const TileRule& direct = context.direct->main.rule;
   const Axes& axes = direct.axes[0];
   const te::Workload& workload = context.workload;
-  auto found = LATHE_TRY(cook_toom_rule(workload, context.target, free_layouts_of(direct, axes)));
+  auto found = LATHE_TRY(cook_toom_rule(context, free_layouts_of(direct, axes)));
   if (!found) return nullptr;
   // Layouts that the schedule chooses have the tile's vector axis inside.
   const std::string& vector = direct.workload.stages[axes.stage].iters[axes.vector].name;

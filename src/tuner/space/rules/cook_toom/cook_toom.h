@@ -79,8 +79,7 @@ struct CookToomRule {
 
 // Nothing where the main sum has no taps, or where lanes would not run along a free axis, or where
 // only the direct algorithm is left. Refuses an algorithm of the contract that there is not.
-Result<std::optional<CookToomRule>> cook_toom_rule(const te::Workload& workload,
-                                                   const CpuTarget& target,
+Result<std::optional<CookToomRule>> cook_toom_rule(const CpuContext& context,
                                                    const std::vector<schedule::Layout>& layouts);
 Result<std::unique_ptr<Alternatives>> offer_cook_toom(const CpuContext& context);
 std::span<const Meaning> cook_toom_meanings();

@@ -217,8 +217,9 @@ constexpr int kCopied[] = {0, 1, 2, 4, 3, 5, 6, 7};
 
 }  // namespace
 
-std::optional<Prepared> prepare_as_matrices(const te::Workload& workload, const CpuTarget& target) {
-  const Prepared plain = prepare_plainly(workload, target);
+std::optional<Prepared> prepare_as_matrices(const te::Workload& workload, const CpuTarget& target,
+                                            algebra::Repeated repeated) {
+  const Prepared plain = prepare_plainly(workload, target, repeated);
   const te::Workload view = view_of(plain.nest, workload);
   Contraction found(view, main_stage(view));
   if (!found.find()) return std::nullopt;

@@ -11,6 +11,7 @@
 namespace lathe::space {
 
 // The workload prepared so; nullopt if its main stage is no contraction with such axes.
-std::optional<Prepared> prepare_as_matrices(const te::Workload& workload, const CpuTarget& target);
+std::optional<Prepared> prepare_as_matrices(const te::Workload& workload, const CpuTarget& target,
+                                            algebra::Repeated repeated = algebra::Repeated::kKept);
 
 }  // namespace lathe::space

@@ -89,7 +89,7 @@ class MatricesAlternatives : public Alternatives {
 
 Result<std::unique_ptr<Alternatives>> offer_matrices(const CpuContext& context) {
   if (!context.workload.contract.may_be_direct()) return nullptr;
-  auto prepared = prepare_as_matrices(context.workload, context.target);
+  auto prepared = prepare_as_matrices(context.workload, context.target, context.repeated);
   if (!prepared) return nullptr;
   Tiling tiling;
   tiling.prepared = std::move(*prepared);

@@ -82,7 +82,7 @@ Result<std::unique_ptr<Alternatives>> offer_grid_cook_toom(const GridContext& co
   const te::Workload& workload = context.workload;
   if (workload.contract.level() < te::Numerics::kLocal) return nullptr;
   if (workload.contract.may_be_direct() && te::saturates(workload)) return nullptr;
-  Prepared prepared = begin(workload);
+  Prepared prepared = begin(workload, algebra::Repeated::kKept);
   prepared.view = view_of(prepared.nest, workload);
   const auto main = static_cast<std::size_t>(main_stage(prepared.view));
   const auto sum = image_sum_of(prepared.view, prepared.view.stages[main]);

@@ -63,7 +63,7 @@ void cut_sum(Prepared& prepared, const te::Workload& view, const te::Stage& stag
 }  // namespace
 
 Prepared prepare_for_grid(const te::Workload& workload, bool in_parts) {
-  Prepared prepared = begin(workload);
+  Prepared prepared = begin(workload, algebra::Repeated::kKept);
   merge_axes(prepared, workload);
   prepared.view = view_of(prepared.nest, workload);
   if (!in_parts) return prepared;

@@ -335,13 +335,13 @@ Status split_rows(Grouped& grouped, const RowBlocks& rows, const RowGroup& group
 }
 
 Result<Grouped> prepare_grouped(const te::Workload& workload, const CpuTarget& target,
-                                const std::vector<RowBlocks>& rows) {
+                                algebra::Repeated repeated, const std::vector<RowBlocks>& rows) {
   RowShares shares;
   for (const RowBlocks& each : rows)
     for (const std::string& name : each.group->names)
       shares[name] = static_cast<double>(each.together) / rows_of(*each.group);
   Grouped out;
-  out.prepared = prepare(workload, target, shares);
+  out.prepared = prepare(workload, target, repeated, shares);
   out.sizes = out.prepared.view;
   const std::vector<RowGroup> found = find_row_groups(out.sizes, workload.tensors.size());
   std::set<std::string> outer;

@@ -77,6 +77,6 @@ struct Grouped {
 Status split_rows(Grouped& grouped, const RowBlocks& rows, const RowGroup& group,
                   std::set<std::string>& outer);
 Result<Grouped> prepare_grouped(const te::Workload& workload, const CpuTarget& target,
-                                const std::vector<RowBlocks>& rows);
+                                algebra::Repeated repeated, const std::vector<RowBlocks>& rows);
 
 }  // namespace lathe::space

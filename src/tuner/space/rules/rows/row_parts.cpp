@@ -173,9 +173,9 @@ bool add_pass(Passes& passes, const Pass& pass, const Cut& cut) {
 }
 
 // The most reductions that can go through one tensor together, cut in parts.
-Passes find_passes(const te::Workload& workload, const CpuTarget& target, std::int64_t elements) {
-  Prepared prepared = prepare_plainly(workload, target);
-  const bool again = inline_dependent_maps(prepared, workload);
+Passes find_passes(const CpuContext& context, std::int64_t elements) {
+  Prepared prepared = prepare_plainly(context.workload, context.target, context.repeated);
+  const bool again = inline_dependent_maps(prepared, context.workload);
   std::vector<Pass> all;
   for (const ir::BlockId id : prepared.nest.blocks_in_order())
     if (auto pass = pass_of(prepared.nest, id)) all.push_back(std::move(*pass));
@@ -231,15 +231,15 @@ RowGroup group_of(const Passes& passes, const Cut& cut, const te::Workload& view
 
 }  // namespace
 
-RowParts find_row_parts(const te::Workload& workload, const CpuTarget& target, bool only_long) {
+RowParts find_row_parts(const CpuContext& context, bool only_long) {
   RowParts out;
-  if (std::ranges::count_if(workload.stages, [](const te::Stage& stage) {
+  if (std::ranges::count_if(context.workload.stages, [](const te::Stage& stage) {
         return stage.reduce != ir::ReduceOp::kNone;
       }) < 2)
     return out;
   for (const std::int64_t elements : kPartSizes) {
     if (only_long && elements < kFirstPart) continue;
-    const Passes passes = find_passes(workload, target, elements);
+    const Passes passes = find_passes(context, elements);
     if (passes.list.empty()) continue;
     const Cut cut = cut_of(passes.list[0], elements);
     const bool is_long = row_bytes(passes.prepared.nest, passes.list[0], cut) > kL2;
@@ -251,9 +251,11 @@ RowParts find_row_parts(const te::Workload& workload, const CpuTarget& target, b
   return out;
 }
 
-Result<Grouped> prepare_parts(const te::Workload& workload, const CpuTarget& target,
-                              std::int64_t elements) {
-  Passes passes = find_passes(workload, target, elements);
+namespace {
+
+Result<Grouped> prepare_parts(const CpuContext& context, std::int64_t elements) {
+  const te::Workload& workload = context.workload;
+  Passes passes = find_passes(context, elements);
   if (passes.list.empty())
     return fail(ErrorKind::kIllegalSchedule, "no reductions go through the same elements");
   const Cut cut = cut_of(passes.list[0], elements);
@@ -264,7 +266,7 @@ Result<Grouped> prepare_parts(const te::Workload& workload, const CpuTarget& tar
     if (passes.list[0].dims[d] >= 0) rows *= static_cast<double>(passes.list[0].extents[d]);
   RowShares shares;
   for (const Pass& pass : passes.list) shares[parts_name(pass)] = 1 / rows;
-  split_reductions(out.prepared, workload, target, shares);
+  split_reductions(out.prepared, workload, context.target, shares);
   out.prepared.view = view_of(out.prepared.nest, workload);
   const RowGroup group = group_of(passes, cut, out.prepared.view);
   std::set<std::string> outer;
@@ -273,11 +275,9 @@ Result<Grouped> prepare_parts(const te::Workload& workload, const CpuTarget& tar
   return out;
 }
 
-namespace {
-
-Result<Sketch> build_parts(const te::Workload& workload, const CpuTarget& target,
-                           std::int64_t elements) {
-  Grouped grouped = LATHE_TRY(prepare_parts(workload, target, elements));
+Result<Sketch> build_parts(const CpuContext& context, std::int64_t elements) {
+  const CpuTarget& target = context.target;
+  Grouped grouped = LATHE_TRY(prepare_parts(context, elements));
   Tiling tiling;
   tiling.prepared = std::move(grouped.prepared);
   tiling.joined = std::move(grouped.loops);
@@ -299,7 +299,7 @@ Result<Sketch> build_parts(const te::Workload& workload, const CpuTarget& target
 class RowPartsAlternatives : public Alternatives {
  public:
   RowPartsAlternatives(const CpuContext& context, RowParts found)
-      : workload_(context.workload), target_(context.target), found_(std::move(found)) {}
+      : context_(context), found_(std::move(found)) {}
 
   std::vector<Choice> choices(const std::vector<Knob>& before) override {
     at_ = before.size();
@@ -313,7 +313,7 @@ class RowPartsAlternatives : public Alternatives {
   void add_limits_and_starts(Derived& derived) override {
     const auto found = std::ranges::find(found_.sizes, found_.start);
     // What a stage needs as a whole may stand between its parts and those of the stage before.
-    const bool first = found != found_.sizes.end() && build_parts(workload_, target_, found_.start);
+    const bool first = found != found_.sizes.end() && build_parts(context_, found_.start);
     std::vector<std::int64_t> other = derived.starts[0];
     derived.starts[0][at_] = first ? found - found_.sizes.begin() + 1 : 0;
     other[at_] = first ? 0 : 1;
@@ -322,12 +322,11 @@ class RowPartsAlternatives : public Alternatives {
   }
   Result<Sketch> build(std::span<const std::int64_t> values, const Build&) const override {
     const auto choice = static_cast<std::size_t>(values[at_]);
-    return build_parts(workload_, target_, found_.sizes[choice - 1]);
+    return build_parts(context_, found_.sizes[choice - 1]);
   }
 
  private:
-  te::Workload workload_;
-  CpuTarget target_;
+  CpuContext context_;
   RowParts found_;
   std::size_t at_ = 0;  // the number of the knob
 };
@@ -337,8 +336,7 @@ class RowPartsAlternatives : public Alternatives {
 Result<std::unique_ptr<Alternatives>> offer_row_parts(const CpuContext& context) {
   if (context.workload.contract.free_layout || analysis::has_scan(context.direct->prepared.nest))
     return nullptr;
-  RowParts found =
-      find_row_parts(context.workload, context.target, context.flavour == Flavour::kDefault);
+  RowParts found = find_row_parts(context, context.flavour == Flavour::kDefault);
   if (found.sizes.empty()) return nullptr;
   return std::make_unique<RowPartsAlternatives>(context, std::move(found));
 }

@@ -20,10 +20,8 @@ struct RowParts {
   std::int64_t start = 0;           // what a default schedule has; 0: whole rows
 };
 // `only_long`: only where a row leaves the cache.
-RowParts find_row_parts(const te::Workload& workload, const CpuTarget& target, bool only_long);
+RowParts find_row_parts(const CpuContext& context, bool only_long);
 
-Result<Grouped> prepare_parts(const te::Workload& workload, const CpuTarget& target,
-                              std::int64_t elements);
 // Makes the size of parts a knob, whose tiles are fixed; all knobs so far are those of whole rows.
 Result<std::unique_ptr<Alternatives>> offer_row_parts(const CpuContext& context);
 std::span<const Meaning> row_part_meanings();

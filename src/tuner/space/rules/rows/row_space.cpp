@@ -35,6 +35,7 @@ class RowKnobs : public Alternatives {
       : workload_(context.workload),
         target_(context.target),
         flavour_(context.flavour),
+        repeated_(context.repeated),
         apart_(context.direct) {}
 
   // Returns false if there are none that are worth a knob.
@@ -114,7 +115,7 @@ class RowKnobs : public Alternatives {
   }
 
   Result<Tiling> tile(const std::vector<RowBlocks>& rows) const {
-    Grouped grouped = LATHE_TRY(prepare_grouped(workload_, target_, rows));
+    Grouped grouped = LATHE_TRY(prepare_grouped(workload_, target_, repeated_, rows));
     Tiling tiling;
     tiling.prepared = std::move(grouped.prepared);
     tiling.sizes = std::move(grouped.sizes);
@@ -213,6 +214,7 @@ class RowKnobs : public Alternatives {
   te::Workload workload_;
   CpuTarget target_;
   Flavour flavour_;
+  algebra::Repeated repeated_;
   std::shared_ptr<const Tiling> apart_;
   Under direct_;  // where the sum is computed as it is written
   std::vector<RowKnob> groups_;

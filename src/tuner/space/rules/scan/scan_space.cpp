@@ -157,13 +157,18 @@ void list_knobs_of_columns(std::int64_t vectors, const ScanBlock<std::int64_t>& 
 
 bool is_led_by_scan(const CpuContext& context) {
   if (!algebra::makes_scans(context.workload)) return false;
-  const Prepared prepared = prepare_plainly(context.workload, context.target);
+  const Prepared prepared = prepare_plainly(context.workload, context.target, context.repeated);
   return scan_leads(prepared.nest, view_of(prepared.nest, context.workload));
 }
 
 Result<Derived> derive_scans(const CpuContext& context) {
-  auto rule = std::make_shared<ScanRule>(ScanRule{
-      prepare(context.workload, context.target), context.target, context.workload, {}, 1, {1}});
+  auto rule = std::make_shared<ScanRule>(
+      ScanRule{prepare(context.workload, context.target, context.repeated),
+               context.target,
+               context.workload,
+               {},
+               1,
+               {1}});
   const te::Workload& view = rule->prepared.view;
   const te::Stage& stage = leading_scan(rule->prepared.nest, view);
   const ir::Nest& nest = rule->prepared.nest;
@@ -177,7 +182,7 @@ Result<Derived> derive_scans(const CpuContext& context) {
     list_knobs_of_columns(vectors_of(nest, rule->leading, rule->lanes), usual, derived);
   }
   derived.build = [rule, knobs = derived.knobs](std::span<const std::int64_t> values) {
-    return build_scans(*rule, knobs, values);
+    return build_scans(*rule, knobs, values.first(knobs.size()));
   };
   return derived;
 }

@@ -4,7 +4,6 @@
 #include <functional>
 #include <limits>
 
-#include "compiler/algebra/algebra.h"
 #include "compiler/analysis/dependence.h"
 #include "compiler/analysis/recurrences.h"
 #include "compiler/ir/expr/effort.h"
@@ -47,7 +46,25 @@ double iterations_of(const ir::Nest& nest, ir::BlockId id) {
   return product;
 }
 
-bool is_worth_inlining(const ir::Nest& nest, ir::BlockId id) {
+// True if its readers are maps that may as well compute what they read of it, once for each place.
+bool may_be_computed_again(const ir::Nest& nest, ir::BlockId id) {
+  const ir::Block& block = nest.blocks[id];
+  double evaluations = 0;
+  for (const ir::BlockId reader : analysis::readers_of(nest, block.writes)) {
+    std::vector<std::vector<ir::Affine>> places;
+    for (const ir::Read* read : ir::reads_of(nest.blocks[reader].body))
+      if (read->tensor == block.writes && std::ranges::count(places, read->index) == 0)
+        places.push_back(read->index);
+    if (nest.blocks[reader].reduce != ir::ReduceOp::kNone ||
+        ir::looks_up(nest.blocks[reader].body, block.writes))
+      return false;
+    evaluations += static_cast<double>(places.size()) * iterations_of(nest, reader);
+  }
+  return algebra::may_be_computed_again(algebra::operations_of(block.body), evaluations,
+                                        iterations_of(nest, id));
+}
+
+bool is_worth_inlining(const ir::Nest& nest, ir::BlockId id, algebra::Repeated repeated) {
   const ir::Block& block = nest.blocks[id];
   const int nodes = nodes_in(block.body);
   double evaluations = 0;
@@ -65,7 +82,8 @@ bool is_worth_inlining(const ir::Nest& nest, ir::BlockId id) {
   const double values = iterations_of(nest, id);
   if (in_sum && evaluations >= kOftenInASum * values && algebra::operations_of(block.body) >= 1)
     return false;
-  return !is_dear(block.body) || evaluations <= values;
+  return !is_dear(block.body) || evaluations <= values ||
+         (repeated == algebra::Repeated::kAgain && may_be_computed_again(nest, id));
 }
 
 te::Tensor tensor_of(const ir::Nest& nest, ir::BufferId id, const te::Workload& workload) {
@@ -157,14 +175,14 @@ te::Workload view_of(const ir::Nest& nest, const te::Workload& workload,
 
 namespace {
 
-void inline_stages(Prepared& prepared, const te::Workload& workload) {
+void inline_stages(Prepared& prepared, const te::Workload& workload, algebra::Repeated repeated) {
   ir::Nest& nest = prepared.nest;
   for (const te::Stage& stage : workload.stages) {
     const te::Tensor& tensor = workload.tensors[stage.tensor];
     if (stage.reduce != ir::ReduceOp::kNone || tensor.role != te::TensorRole::kIntermediate)
       continue;
     if (nest.buffers[stage.tensor].constant ||
-        !is_worth_inlining(nest, nest.find_block(tensor.name)))
+        !is_worth_inlining(nest, nest.find_block(tensor.name), repeated))
       continue;
     try_step(nest, prepared.steps, schedule::Inline{tensor.name}, workload.contract.free_layout);
   }
@@ -283,22 +301,24 @@ std::set<std::string> loops_in(const ir::Nest& nest, const std::set<std::string>
 
 }  // namespace
 
-Prepared begin(const te::Workload& workload) {
+Prepared begin(const te::Workload& workload, algebra::Repeated repeated) {
   Prepared prepared{te::naive_nest(workload), {}, {}, {}};
-  algebra::rewrite(prepared.nest, prepared.steps, workload.contract.free_layout);
-  inline_stages(prepared, workload);
+  algebra::rewrite(prepared.nest, prepared.steps, workload.contract.free_layout, repeated);
+  inline_stages(prepared, workload, repeated);
   return prepared;
 }
 
-Prepared prepare_plainly(const te::Workload& workload, const CpuTarget& target) {
-  Prepared prepared = begin(workload);
+Prepared prepare_plainly(const te::Workload& workload, const CpuTarget& target,
+                         algebra::Repeated repeated) {
+  Prepared prepared = begin(workload, repeated);
   reindex_constants(prepared, workload, target);
   merge_axes(prepared, workload);
   return prepared;
 }
 
-Prepared prepare(const te::Workload& workload, const CpuTarget& target, const RowShares& shares) {
-  Prepared prepared = prepare_plainly(workload, target);
+Prepared prepare(const te::Workload& workload, const CpuTarget& target, algebra::Repeated repeated,
+                 const RowShares& shares) {
+  Prepared prepared = prepare_plainly(workload, target, repeated);
   std::set<std::string> steps;
   for (const ir::LoopId loop : analysis::step_loops(prepared.nest))
     steps.insert(prepared.nest.loops[loop].name);

@@ -22,6 +22,7 @@
 #include <string>
 
 #include "base/target.h"
+#include "compiler/algebra/algebra.h"
 #include "compiler/ir/nest/nest.h"
 #include "compiler/schedule/step.h"
 #include "compiler/te/workload.h"
@@ -44,12 +45,13 @@ struct Prepared {
 };
 // By stage: the share of all its rows that it does at a time; all of them where none is said.
 using RowShares = std::map<std::string, double>;
-Prepared prepare(const te::Workload& workload, const CpuTarget& target,
+Prepared prepare(const te::Workload& workload, const CpuTarget& target, algebra::Repeated repeated,
                  const RowShares& shares = {});
 
 // The first two of its steps, and the first four; without a view.
-Prepared begin(const te::Workload& workload);
-Prepared prepare_plainly(const te::Workload& workload, const CpuTarget& target);
+Prepared begin(const te::Workload& workload, algebra::Repeated repeated);
+Prepared prepare_plainly(const te::Workload& workload, const CpuTarget& target,
+                         algebra::Repeated repeated);
 // Parts of prepare(); each appends its steps.
 // Lays constants that a sum does not read dimension by dimension out as it reads them: weights by
 // the phases of a transposed convolution, by groups, backwards. Not where lanes would have no axis

@@ -112,9 +112,10 @@ std::optional<ProductSum> find_product(const te::Workload& view) {
 
 std::string label_of(OuterBlocks outer) { return outer == OuterBlocks::kRows ? "rows" : "columns"; }
 
-Result<std::optional<StrassenRule>> strassen_rule(const te::Workload& workload,
-                                                  const CpuTarget& target, Flavour flavour,
+Result<std::optional<StrassenRule>> strassen_rule(const CpuContext& context,
                                                   const std::vector<schedule::Layout>& layouts) {
+  const te::Workload& workload = context.workload;
+  const CpuTarget& target = context.target;
   const std::string& wanted = workload.contract.algorithm;
   const bool demanded = wanted == "strassen";
   if (workload.contract.level() < te::Numerics::kNormwise) return std::nullopt;
@@ -123,12 +124,12 @@ Result<std::optional<StrassenRule>> strassen_rule(const te::Workload& workload,
   rule.may_be_direct = !demanded;
   rule.target = target;
   rule.layouts = layouts;
-  rule.prepared = prepare_plainly(workload, target);
+  rule.prepared = prepare_plainly(workload, target, context.repeated);
   rule.prepared.view = view_of(rule.prepared.nest, workload);
   auto sum = find_product(rule.prepared.view);
-  const std::int64_t shortest = demanded                    ? kShortestOnDemand
-                                : flavour == Flavour::kWide ? kShortestWide
-                                                            : kShortest;
+  const std::int64_t shortest = demanded                            ? kShortestOnDemand
+                                : context.flavour == Flavour::kWide ? kShortestWide
+                                                                    : kShortest;
   if (!sum || std::min({sum->row.extent, sum->column.extent, sum->term.extent}) < shortest) {
     if (demanded)
       return fail_at("algorithm", ErrorKind::kInvalidArgument,
@@ -217,8 +218,7 @@ class StrassenAlternatives : public Alternatives {
 
 Result<std::unique_ptr<Alternatives>> offer_strassen(const CpuContext& context) {
   const TileRule& direct = context.direct->main.rule;
-  auto found = LATHE_TRY(strassen_rule(context.workload, context.target, context.flavour,
-                                       free_layouts_of(direct, direct.axes[0])));
+  auto found = LATHE_TRY(strassen_rule(context, free_layouts_of(direct, direct.axes[0])));
   if (!found) return nullptr;
   return std::make_unique<StrassenAlternatives>(std::move(*found));
 }

@@ -66,8 +66,7 @@ struct StrassenRule {
 
 // Nothing where the main stage is no product that is large enough for the flavour, or where its
 // errors might exceed the contract's. Refuses where the contract demands the algorithm.
-Result<std::optional<StrassenRule>> strassen_rule(const te::Workload& workload,
-                                                  const CpuTarget& target, Flavour flavour,
+Result<std::optional<StrassenRule>> strassen_rule(const CpuContext& context,
                                                   const std::vector<schedule::Layout>& layouts);
 Result<std::unique_ptr<Alternatives>> offer_strassen(const CpuContext& context);
 std::span<const Meaning> strassen_meanings();

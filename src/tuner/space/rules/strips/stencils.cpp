@@ -71,9 +71,9 @@ bool is_best_inlined(const ir::Nest& nest, const ir::Block& block) {
   return free || product || evaluations <= domain_of(nest, block);
 }
 
-Prepared prepare_for_strips(const te::Workload& workload) {
+Prepared prepare_for_strips(const te::Workload& workload, algebra::Repeated repeated) {
   Prepared prepared{te::naive_nest(workload), {}, {}};
-  algebra::rewrite(prepared.nest, prepared.steps, workload.contract.free_layout);
+  algebra::rewrite(prepared.nest, prepared.steps, workload.contract.free_layout, repeated);
   ir::Nest& nest = prepared.nest;
   for (const ir::BlockId id : nest.blocks_in_order()) {
     const ir::Block block = nest.blocks[id];
@@ -329,7 +329,7 @@ std::optional<Stencils> find_stencils(const CpuContext& context) {
   if (workload.contract.free_layout) return {};
   Stencils pipeline;
   pipeline.target = context.target;
-  pipeline.prepared = prepare_for_strips(workload);
+  pipeline.prepared = prepare_for_strips(workload, context.repeated);
   if (pipeline.prepared.view.stages.size() < 2 || analysis::has_scan(pipeline.prepared.nest) ||
       analysis::has_recurrence(pipeline.prepared.nest) || !find_stages(pipeline) ||
       !find_axes(pipeline))

@@ -60,7 +60,7 @@ Result<Derived> derive_tiles(CpuContext& context) {
   if (workload.stages.empty())
     return fail(ErrorKind::kInvalidArgument, "the workload computes nothing");
   auto tiling = std::make_shared<Tiling>();
-  tiling->prepared = prepare(workload, context.target);
+  tiling->prepared = prepare(workload, context.target, context.repeated);
   const te::Workload& view = tiling->prepared.view;
   const bool steps = analysis::has_recurrence(tiling->prepared.nest);
   if (steps) tiling->sizes = view_of(tiling->prepared.nest, workload);
