@@ -1,8 +1,6 @@
 #include "api/model_tuning.h"
 
 #include <algorithm>
-#include <chrono>
-#include <limits>
 #include <mutex>
 
 #include "api/targets.h"
@@ -17,14 +15,7 @@ namespace {
 constexpr double kUsual = 5e10;       // FLOP a second, until a program was timed
 constexpr int kMostTrials = 1 << 20;  // of a task: the scheduler ends it
 constexpr int kBatch = 24, kLeastBatch = 4, kFirstBatch = 16;
-constexpr double kTrialSeconds = 0.25;                // roughly
-constexpr double kRaceShare = 0.1, kLastShare = 0.1;  // of the time
-constexpr double kLeastTaskRace = 1;                  // seconds, with what it builds
-constexpr double kLastSeconds = 5;                    // where there is no limit, at least
-
-double since(std::chrono::steady_clock::time_point began) {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count();
-}
+constexpr double kTrialSeconds = 0.25;  // roughly
 
 // A task with all that its tuner needs, from its first turn on.
 struct Tuning {
@@ -45,9 +36,8 @@ struct KeyedTask {
 // What the listener is told, by threads of the tuners, too: each has a clock.
 class Board {
  public:
-  // Of seconds, 0 is no limit.
-  Board(const ModelTuneListener& listener, std::size_t tasks, double seconds)
-      : listener_(listener), seconds_(seconds) {
+  Board(const ModelTuneListener& listener, std::size_t tasks, const TimeShares& time)
+      : listener_(listener), time_(time) {
     shown_.tasks = tasks;
   }
 
@@ -77,13 +67,12 @@ class Board {
  private:
   void tell(const std::string& doing) {
     shown_.doing = doing;
-    if (seconds_ > 0) shown_.left = std::max(0.0, seconds_ - since(began_));
+    if (time_.limited()) shown_.left = std::max(0.0, time_.left());
     if (listener_) listener_(shown_);
   }
 
-  const std::chrono::steady_clock::time_point began_ = std::chrono::steady_clock::now();
   const ModelTuneListener& listener_;
-  const double seconds_;
+  const TimeShares& time_;
   std::mutex mutex_;
   std::size_t now_ = 0;
   ModelTuneProgress shown_;
@@ -99,7 +88,8 @@ class ModelTuner {
         request_(request),
         stop_(stop),
         tasks_(std::move(tasks)),
-        board_(listener, tasks_.size(), request.options.run.seconds),
+        time_(request.options.run.seconds, request.clock),
+        board_(listener, tasks_.size(), time_),
         tunings_(tasks_.size()),
         scheduler_(scheduled()) {
     for (const auto& [key, task] : tasks_)
@@ -110,7 +100,7 @@ class ModelTuner {
     LATHE_TRY_STATUS(begin());
     while (!stopped() && trials() < request_.options.run.trials) {
       const auto task = scheduler_.next();
-      if (!task || left(kRaceShare + kLastShare) < scheduler_.tasks()[*task].cost) break;
+      if (!task || time_.left_for_turns() < scheduler_.tasks()[*task].cost) break;
       LATHE_TRY_STATUS(take_turn(*task));
     }
     LATHE_TRY_STATUS(race_all());
@@ -118,7 +108,7 @@ class ModelTuner {
     for (std::size_t t = 0; t < tasks_.size(); ++t) LATHE_TRY_STATUS(tell_times(t));
     std::ranges::stable_sort(out_.tasks, std::greater(),
                              [](const TunedTask& t) { return t.weight * t.best; });
-    out_.seconds = since(began_);
+    out_.seconds = time_.elapsed();
     out_.interrupted = stop_ && stop_();
     return std::move(out_);
   }
@@ -150,15 +140,7 @@ class ModelTuner {
     return {};
   }
 
-  bool limited() const { return request_.options.run.seconds > 0; }
-  // Seconds until this share of the time is left.
-  double left(double share) const {
-    if (!limited()) return std::numeric_limits<double>::infinity();
-    return request_.options.run.seconds * (1 - share) - since(began_);
-  }
-  bool stopped() const {
-    return (stop_ && stop_()) || (limited() && since(began_) > request_.options.run.seconds);
-  }
+  bool stopped() const { return (stop_ && stop_()) || time_.over(); }
   int trials() const {
     int sum = 0;
     for (const TunedTask& task : out_.tasks) sum += task.trials;
@@ -168,14 +150,11 @@ class ModelTuner {
   tune::Options options_of_task() const {
     tune::Options options = learned_;
     const auto tasks = static_cast<double>(tasks_.size());
-    double trials = options.run.trials / tasks, race = options.race.seconds;
-    if (limited()) {
-      trials = std::min(trials, left(kRaceShare + kLastShare) / tasks / kTrialSeconds);
-      race = std::min(race, options.run.seconds * kRaceShare / tasks);
-    }
+    const double trials =
+        std::min(options.run.trials / tasks, time_.left_for_turns() / tasks / kTrialSeconds);
     options.search.first_batch = std::clamp(static_cast<int>(trials / 2), kLeastBatch, kFirstBatch);
     options.search.batch = std::min(options.search.batch, kBatch);
-    options.race.seconds = race;
+    options.race.seconds = std::min(options.race.seconds, time_.usual_race(tasks_.size()));
     options.run.trials = kMostTrials;
     options.run.seconds = 0;
     options.run.codegen_version = codegen_version_;
@@ -196,12 +175,12 @@ class ModelTuner {
         *made.subject, *made.measurer, *store_, request_.target, made.options, make_searcher_,
         made.model.get(),
         [this, t](const tune::Progress& progress) { board_.say(t, progress.shown()); },
-        [this] { return stopped(); }));
+        stop_));
     return {};
   }
 
   Status take_turn(std::size_t t) {
-    const auto began = std::chrono::steady_clock::now();
+    const double began = time_.elapsed();
     board_.turn(t, out_.tasks[t].label);
     Status done;
     const bool begins = !tunings_[t];
@@ -210,11 +189,11 @@ class ModelTuner {
     if (done && begins) done = note(t);
     // What an earlier command found is its first turn.
     if (done && (!begins || out_.tasks[t].trials == 0) && tuner->more())
-      done = tuner->step(request_.options.run.trials - trials());
+      done = tuner->step(request_.options.run.trials - trials(), time_.left_for_turns());
     if (done) done = note(t);
     if (!done && !is_of_task(done.error())) return done;
     if (!done) out_.tasks[t].problem = done.error().text();
-    scheduler_.end_turn(t, {out_.tasks[t].best, since(began), !done || !tuner->more()});
+    scheduler_.end_turn(t, {out_.tasks[t].best, time_.elapsed() - began, !done || !tuner->more()});
     tell_board();
     return {};
   }
@@ -234,29 +213,33 @@ class ModelTuner {
 
   // In the order of the time that the model spends in them.
   Status race_all() {
-    std::vector<std::size_t> order(tasks_.size());
-    for (std::size_t t = 0; t < order.size(); ++t) order[t] = t;
+    std::vector<std::size_t> order;
+    for (std::size_t t = 0; t < tasks_.size(); ++t)
+      if (tunings_[t] && out_.tasks[t].best > 0) order.push_back(t);
     std::ranges::stable_sort(order, std::greater(), [&](std::size_t t) {
       return out_.tasks[t].weight * out_.tasks[t].best;
     });
-    for (const std::size_t t : order) {
-      if (stopped() || left(kLastShare) < kLeastTaskRace) break;
-      if (!tunings_[t] || out_.tasks[t].best == 0) continue;
+    for (std::size_t raced = 0; raced < order.size(); ++raced) {
+      const double seconds = time_.left_for_race(order.size() - raced);
+      if (stopped() || seconds == 0) break;
+      const std::size_t t = order[raced];
       board_.turn(t, out_.tasks[t].label);
-      LATHE_TRY_STATUS(tunings_[t]->tuner->race());
+      LATHE_TRY_STATUS(tunings_[t]->tuner->race(seconds));
       LATHE_TRY_STATUS(note(t));
     }
     return {};
   }
 
+  // Where others took more than their time, it has its share still.
   Status have_last_word() {
     const bool anything = std::ranges::any_of(out_.tasks, [](const auto& t) { return t.best > 0; });
-    if (graph_ == nullptr || stopped() || !anything) return {};
+    if (graph_ == nullptr || (stop_ && stop_()) || !anything) return {};
     board_.say("exchanging programs in the whole");
-    LastWordRequest last{request_.target, request_.options.run.cache_mode,
-                         std::max(kLastSeconds, kLastShare * since(began_)),
-                         [this] { return stopped(); }};
-    if (limited()) last.seconds = request_.options.run.seconds - since(began_);
+    const LastWordRequest last{.target = request_.target,
+                               .cache_mode = request_.options.run.cache_mode,
+                               .seconds = time_.left_for_last_word(),
+                               .stop = stop_,
+                               .clock = request_.clock};
     out_.last_word = LATHE_TRY(api::have_last_word(*graph_, *store_, last));
     return {};
   }
@@ -286,11 +269,11 @@ class ModelTuner {
     board_.found(static_cast<std::size_t>(begun), trials(), scheduler_.graph_seconds());
   }
 
-  const std::chrono::steady_clock::time_point began_ = std::chrono::steady_clock::now();
   const graph::Graph* graph_;
   const ModelTuneRequest& request_;
   const std::function<bool()>& stop_;
   const std::vector<KeyedTask> tasks_;
+  const TimeShares time_;
   Board board_;  // outlives the tuners, whose clocks tell it something until they end
   tune::SearcherMaker make_searcher_;
   std::unique_ptr<store::Store> store_;
