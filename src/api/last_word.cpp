@@ -78,9 +78,7 @@ class LastWordMaker {
   const te::Workload& workload(std::size_t task) const {
     return graph_.nodes[graph::place(chain_->tasks()[task].nodes[0])].expression;
   }
-  bool late() const {
-    return request_.clock() > end_ || (request_.stop && request_.stop());
-  }
+  bool late() const { return request_.clock() > end_ || (request_.stop && request_.stop()); }
 
   // The programs that the model has now: what it chose before, else the best of each task, else the
   // default one.

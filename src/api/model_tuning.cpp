@@ -26,6 +26,8 @@ struct Tuning {
   std::unique_ptr<tune::Subject> subject;
   std::unique_ptr<model::CostModel> model;
   std::unique_ptr<tune::Tuner> tuner;
+  int built = 0;        // programs of trials, by this process
+  double building = 0;  // seconds for these
 };
 
 struct KeyedTask {
@@ -174,8 +176,7 @@ class ModelTuner {
     made.tuner = LATHE_TRY(tune::Tuner::make(
         *made.subject, *made.measurer, *store_, request_.target, made.options, make_searcher_,
         made.model.get(),
-        [this, t](const tune::Progress& progress) { board_.say(t, progress.shown()); },
-        stop_));
+        [this, t](const tune::Progress& progress) { board_.say(t, progress.shown()); }, stop_));
     return {};
   }
 
@@ -208,7 +209,20 @@ class ModelTuner {
     out_.tasks[t].trials = summary.trials;
     out_.tasks[t].failed = summary.failed;
     out_.tasks[t].best = summary.best_seconds();
+    tunings_[t]->built = summary.trials - summary.resumed;
+    tunings_[t]->building = summary.spent.build;
+    reserve_for_building();
     return {};
+  }
+
+  // The last word begins with building a program of each task.
+  void reserve_for_building() {
+    if (graph_ == nullptr) return;
+    double seconds = 0;
+    int programs = 0;
+    for (const auto& tuning : tunings_)
+      if (tuning) seconds += tuning->building, programs += tuning->built;
+    if (programs > 0) time_.reserve(seconds / programs * static_cast<double>(tasks_.size()));
   }
 
   // In the order of the time that the model spends in them.
@@ -273,7 +287,7 @@ class ModelTuner {
   const ModelTuneRequest& request_;
   const std::function<bool()>& stop_;
   const std::vector<KeyedTask> tasks_;
-  const TimeShares time_;
+  TimeShares time_;
   Board board_;  // outlives the tuners, whose clocks tell it something until they end
   tune::SearcherMaker make_searcher_;
   std::unique_ptr<store::Store> store_;

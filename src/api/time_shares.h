@@ -20,6 +20,9 @@ class TimeShares {
   double elapsed() const { return clock_() - began_; }
   double left() const;  // seconds; infinite without a limit
   bool over() const { return left() < 0; }
+  // What the last word needs before it exchanges anything, as far as it is known by now: it is kept
+  // for that, but for no more than a third of the time.
+  void reserve(double seconds);
   // Seconds until the turns have to end, so that races and the last word have their shares.
   double left_for_turns() const;
   // Seconds of the next race, where with it so many tasks wait for theirs; 0: too few for one.
@@ -32,7 +35,7 @@ class TimeShares {
  private:
   double left_before(double share) const;
 
-  double seconds_;
+  double seconds_, reserved_ = 0;
   Clock clock_;
   double began_;
 };

@@ -317,7 +317,7 @@ class BatchTuner final : public Tuner {
   const std::function<bool()> stop_;
   mutable std::atomic<bool> stopped_ = false;
   Reporter reporter_;
-  int most_ = 0;                     // trials of the step
+  int most_ = 0;                    // trials of the step
   double end_of_step_ = kInfinity;  // seconds of the run
   State state_;
   std::unique_ptr<Explorer> explorer_;

@@ -184,7 +184,9 @@ TEST_F(LastWordTest, EndsWithItsTime) {
   const graph::Graph graph = network(3, 64);
   record(graph);
   double now = 0;
-  const Clock clock = [&] { return now++; };  // it is asked when it begins, ends to begin, and tries
+  const Clock clock = [&] {
+    return now++;
+  };  // it is asked when it begins, ends to begin, and tries
   const auto said =
       have_last_word(graph, *store_, {.target = here(), .seconds = 3, .clock = clock});
   ASSERT_TRUE(said) << said.error().text();

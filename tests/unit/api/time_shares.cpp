@@ -54,6 +54,17 @@ TEST_P(TimeSharesTest, RacesLeaveTheLastWordItsShare) {
   }
 }
 
+TEST_P(TimeSharesTest, WhatIsReservedNeitherTurnsNorRacesTake) {
+  TimeShares time(seconds_, [this] { return now_; });
+  for (const double wanted : {0.0, 0.1, 0.25, 7.0}) {
+    time.reserve(wanted * seconds_);
+    const double kept = std::min(wanted, 1.0 / 3) * seconds_;
+    EXPECT_NEAR(time.left_for_turns(), 0.8 * seconds_ - kept, 1e-9);
+    EXPECT_LE(time.left_for_race(1), std::max(0.0, 0.9 * seconds_ - kept));
+    EXPECT_NEAR(time.left_for_last_word(), seconds_, 1e-9);
+  }
+}
+
 // What a race leaves is for those after it.
 TEST_P(TimeSharesTest, ShortRacesLeaveMoreForOthers) {
   now_ += 0.8 * seconds_;
@@ -110,13 +121,12 @@ class ModelTuning : public ::testing::Test {
     request.options.run.jobs = 1;
     request.options.model.transfer = false;
     const graph::Graph graph = small_net();
-    return tune_model(
-        graph, request,
-        [&](const ModelTuneProgress& progress) {
-          heard_ = heard_ || progress.doing == doing;
-          if (progress.doing == doing) now_ = 2 * seconds;
-        },
-        {});
+    return tune_model(graph, request,
+                      [&](const ModelTuneProgress& progress) {
+                        heard_ = heard_ || progress.doing == doing;
+                        if (progress.doing == doing) now_ = 2 * seconds;
+                      },
+                      {});
   }
 
   const test::TemporaryFolder folder_;
