@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """Times whole models: libraries of `lathe compile` beside ONNX Runtime, OpenVINO and Inductor.
 
-Usage: bench/python/onnx_models.py [--threads N] [--seconds S] [--tune S] [--db FILE] [--dynamo] [MODEL ...]
+Usage: bench/python/onnx_models.py [--threads N] [--seconds S] [--tune S] [--db FILE] [--dynamo]
+         [MODEL ...]
 
 It runs in the environment of scripts/bench, build/peers. Weights are random, with batch-norm
 statistics set by one pass. Each contestant runs in a process of its own, which is stopped between

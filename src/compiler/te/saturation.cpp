@@ -109,8 +109,8 @@ bool saturates(const Workload& workload) {
       if (reduces || workload.tensors[id].role != TensorRole::kIntermediate) return true;
       bounded[id] = true;
     }
-    const bool keeps = !reduces || stage.reduce == ir::ReduceOp::kMax ||
-                       stage.reduce == ir::ReduceOp::kMin;
+    const bool keeps =
+        !reduces || stage.reduce == ir::ReduceOp::kMax || stage.reduce == ir::ReduceOp::kMin;
     if (keeps) intervals.of_tensor(stage.tensor) = value;
   }
   return false;
