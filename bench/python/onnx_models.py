@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """Times whole models: libraries of `lathe compile` beside ONNX Runtime, OpenVINO and Inductor.
 
-Usage: bench/python/onnx_models.py [--threads N] [--seconds S] [--tune S] [--db FILE] [MODEL ...]
+Usage: bench/python/onnx_models.py [--threads N] [--seconds S] [--tune S] [--db FILE] [--dynamo]
+         [MODEL ...]
 
 It runs in the environment of scripts/bench, build/peers. Weights are random, with batch-norm
 statistics set by one pass. Each contestant runs in a process of its own, which is stopped between
@@ -29,7 +30,8 @@ SHAPES: dict[str, Any] = {  # of x, or of all inputs by name; a list: indices of
     "resnet18": (1, 3, 224, 224), "mobilenet1": (1, 3, 224, 224), "dqn": (1, 4, 84, 84),
     "dcgan": (1, 100, 1, 1), "mobilenet2": (1, 3, 224, 224), "shufflenet": (1, 3, 224, 224),
     "efficientnet": (1, 3, 224, 224), "squeezenet": (1, 3, 224, 224), "resnet50": (1, 3, 224, 224),
-    "vgg11": (1, 3, 224, 224), "densenet121": (1, 3, 224, 224),
+    "vgg11": (1, 3, 224, 224), "densenet121": (1, 3, 224, 224), "unet": (1, 3, 256, 256),
+    "yolo": (1, 3, 640, 640),
 }  # fmt: skip
 TURN = 0.3  # seconds
 WORDS = 10000
@@ -92,6 +94,10 @@ def _made(name: str) -> Any:
             nn.ConvTranspose2d(64, 3, 4, 2, 1, bias=False), nn.Tanh())  # fmt: skip
     if name.startswith("lstm"):
         return language_model()
+    if name in ("unet", "yolo"):
+        import image_models
+
+        return image_models.UNet() if name == "unet" else image_models.Yolo()
     known = {
         "mobilenet2": "mobilenet_v2", "shufflenet": "shufflenet_v2_x1_0",
         "efficientnet": "efficientnet_b0", "squeezenet": "squeezenet1_1",
@@ -115,13 +121,13 @@ def language_model() -> Any:
     return LanguageModel(STATE["h"][-1])
 
 
-def export(name: str, folder: Path) -> Path:
+def export(name: str, folder: Path, dynamo: bool = False) -> Path:
     import torch
 
     path = folder / f"{name}.onnx"
     given = inputs_of(name)
     torch.onnx.export(module(name), tuple(map(torch.from_numpy, given.values())), str(path),
-                      dynamo=False, input_names=list(given))  # fmt: skip
+                      dynamo=dynamo, input_names=list(given))  # fmt: skip
     return path
 
 
@@ -261,6 +267,7 @@ def main() -> None:
     parser.add_argument("--tune", type=float, default=90, help="seconds; 0: default programs")
     parser.add_argument("--db", help="database of records (default: one of this run)")
     parser.add_argument("--lathe", default="lathe", help="the command")
+    parser.add_argument("--dynamo", action="store_true", help="the exporter of torch.export")
     parser.add_argument("--peers", nargs="+", choices=list(CONTESTANTS)[1:],
                         default=list(CONTESTANTS)[1:])  # fmt: skip
     parser.add_argument("--serve", choices=list(CONTESTANTS), help=argparse.SUPPRESS)
@@ -277,7 +284,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         database = flags.db or str(Path(folder) / "records.db")
         for name in flags.models:
-            path = export(name, Path(folder))
+            path = export(name, Path(folder), flags.dynamo)
             common = [str(path), "--threads", str(flags.threads), "--db", database]
             if flags.tune > 0:
                 subprocess.run([flags.lathe, "tune", *common, "--time", str(flags.tune)],

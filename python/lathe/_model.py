@@ -24,6 +24,19 @@ def check_no_weights_type(weights_type: str | None) -> None:
         raise invalid("weights_type is for a model.onnx; dtypes give types of a workload's inputs")
 
 
+def shapes_of(sizes: Mapping[str, Any]) -> dict[str, list[int]]:
+    """Of a model's sizes, by their names, and of its inputs: a number, a shape or an array each."""
+    return {
+        name: list(value.shape) if is_array(value) else list(shape_of(name, value))
+        for name, value in sizes.items()
+    }
+
+
+def check_weights_type(weights_type: str | None) -> None:
+    if weights_type is not None and not isinstance(weights_type, str):
+        raise invalid(f"weights_type is {weights_type!r}; give the name of a type, as \"f16\"")
+
+
 def open_model(
     path: str,
     sizes: Mapping[str, Any],
@@ -35,13 +48,9 @@ def open_model(
     given = [name for name, value in others.items() if value]
     if given:
         raise invalid(f"a model does not take {', '.join(given)}; leave them out")
-    shapes = {
-        name: list(value.shape) if is_array(value) else list(shape_of(name, value))
-        for name, value in sizes.items()
-    }
+    shapes = shapes_of(sizes)
     error = max_error_of(max_error, "1e-4")
-    if weights_type is not None and not isinstance(weights_type, str):
-        raise invalid(f"weights_type is {weights_type!r}; give the name of a type, as \"f16\"")
+    check_weights_type(weights_type)
     return _native.Model.open(path, shapes, error, weights_type or "any")
 
 

@@ -1,4 +1,6 @@
-"""What the command does for the package: its page about a database, and importing records."""
+"""What the command does for the package: its page about a database or a model, and importing
+records.
+"""
 
 from __future__ import annotations
 
@@ -6,8 +8,13 @@ import html
 import os
 import shutil
 import subprocess
+from collections.abc import Mapping
+from typing import Any
 
-from ._errors import Failed, error_of, file_name
+from ._errors import Failed, error_of, file_name, invalid
+from ._model import check_no_weights_type, check_weights_type, names_model, shapes_of
+from ._tune import machine_of
+from ._workload import max_error_of
 
 
 def command() -> str:
@@ -53,9 +60,59 @@ def _output_of(words: list[str], database: str | os.PathLike[str] | None) -> str
     return done.stdout
 
 
-def report(database: str | os.PathLike[str] | None = None) -> Report:
-    """What a database holds (the user's, by default): curves, knobs, models, failures, programs."""
-    return Report(_output_of(["report", "-o", "-"], database))
+def report(
+    what: str | os.PathLike[str] | None = None,
+    /,
+    *,
+    database: str | os.PathLike[str] | None = None,
+    floors: bool = False,
+    threads: int | None = None,
+    target: str | None = None,
+    max_error: float | None = None,
+    weights_type: str | None = None,
+    **sizes: Any,
+) -> Report:
+    """A page for people: ``save`` writes it, a notebook shows it.
+
+    ``report()`` tells what a database holds, the user's or the one that is named: curves, knobs,
+    models, failures, programs.
+
+    ``report("model.onnx", batch=1)`` tells where the time of a model goes, by the records of
+    ``database``. Sizes are given as to ``tune``, and so are ``threads``, ``target``, ``max_error``
+    and ``weights_type``: with the arguments that it was tuned with, it is the model that was tuned.
+    ``floors`` measures for a moment how fast each node could be.
+    """
+    name = None if what is None else file_name(what, "what is reported on")
+    if name is None or not names_model(name):
+        check_no_weights_type(weights_type)
+        of_model = {"floors": floors or None, "threads": threads, "target": target,
+                    "max_error": max_error, **sizes}  # fmt: skip
+        return _report_of_database(name, database, of_model)
+    machine = machine_of(threads, None, target or "cpu:host")
+    words = ["report", name, "-o", "-", "--target", machine.target]
+    for size, shape in shapes_of(sizes).items():
+        words += ["--shape", f"{size}={','.join(map(str, shape))}"]
+    if threads is not None:
+        words += ["--threads", str(machine.threads)]
+    if max_error is not None:
+        words += ["--max-error", repr(max_error_of(max_error, "1e-4"))]
+    check_weights_type(weights_type)
+    if weights_type is not None:
+        words += ["--weights-type", weights_type]
+    return Report(_output_of([*words, *(["--floors"] if floors else [])], database))
+
+
+def _report_of_database(
+    name: str | None,
+    database: str | os.PathLike[str] | None,
+    of_model: Mapping[str, Any],
+) -> Report:
+    given = [argument for argument, value in of_model.items() if value is not None]
+    if given:
+        raise invalid(f"{', '.join(given)}: for the file of a model, as report(\"model.onnx\")")
+    if name is not None and database is not None:
+        raise invalid(f"two databases are given, {name} and {os.fsdecode(database)}; choose one")
+    return Report(_output_of(["report", "-o", "-"], database if name is None else name))
 
 
 def _records_of_this_processor() -> str:

@@ -1,7 +1,6 @@
 #include "api/last_word.h"
 
 #include <algorithm>
-#include <chrono>
 #include <set>
 
 #include "api/model_chain.h"
@@ -19,7 +18,7 @@ constexpr double kHopeless = 1.25;      // times the best
 // alone may have them in a cache that the model fills with others.
 constexpr std::size_t kOthers = 2;
 constexpr double kHopelessOther = 2;
-constexpr int kRounds = 12;
+constexpr int kRounds = 12, kBetter = 9;
 constexpr double kLeastSlice = 0.01;  // seconds
 constexpr double kClear = 0.995;      // of the time, in the median of the rounds
 
@@ -64,6 +63,7 @@ class LastWordMaker {
     LATHE_TRY_STATUS(begin());
     chain_->fill_random(1);
     chain_->call();
+    end_ = std::max(end_, request_.clock() + request_.seconds / 2);
     out_.before = chain_->time(2 * kLeastSlice);
     for (const std::size_t task : in_order())
       for (std::size_t c = 0; c < contenders_[task].size() && !late(); ++c)
@@ -78,10 +78,7 @@ class LastWordMaker {
   const te::Workload& workload(std::size_t task) const {
     return graph_.nodes[graph::place(chain_->tasks()[task].nodes[0])].expression;
   }
-  bool late() const {
-    const std::chrono::duration<double> past = std::chrono::steady_clock::now() - began_;
-    return past.count() > request_.seconds || (request_.stop && request_.stop());
-  }
+  bool late() const { return request_.clock() > end_ || (request_.stop && request_.stop()); }
 
   // The programs that the model has now: what it chose before, else the best of each task, else the
   // default one.
@@ -153,15 +150,18 @@ class LastWordMaker {
     ++out_.tried;
     ModelChain::Programs other = std::move(*built);
     std::vector<double> ratios;
-    for (int round = 0; round < kRounds && !late(); ++round) {
+    int better = 0;
+    // It ends as soon as enough rounds cannot be better any more.
+    for (int round = 0; round < kRounds && round - better <= kRounds - kBetter && !late();
+         ++round) {
       const double now = chain_->time(kLeastSlice);
       other = chain_->set(task, std::move(other));
       const double then = chain_->time(kLeastSlice);
       other = chain_->set(task, std::move(other));
       ratios.push_back(then / now);
+      better += then < now;
     }
-    const auto better = std::ranges::count_if(ratios, [](double ratio) { return ratio < 1; });
-    if (std::ssize(ratios) < kRounds || better < 3 * kRounds / 4) return;
+    if (std::ssize(ratios) < kRounds || better < kBetter) return;
     const double ratio = quantile(std::move(ratios), 0.5);
     if (ratio > kClear) return;
     chain_->set(task, std::move(other));
@@ -186,10 +186,10 @@ class LastWordMaker {
     }
   }
 
-  const std::chrono::steady_clock::time_point began_ = std::chrono::steady_clock::now();
   const graph::Graph& graph_;
   store::Store& store_;
   const LastWordRequest& request_;
+  double end_ = request_.clock() + request_.seconds;
   std::unique_ptr<ModelChain> chain_;
   const std::string name_ = name_of_choice(graph_, request_.target, request_.cache_mode);
   std::vector<std::vector<Contender>> contenders_;  // by task, the best first

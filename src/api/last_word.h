@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "api/schedules.h"
+#include "api/time_shares.h"
 #include "graph/ir/graph.h"
 
 namespace lathe::api {
@@ -25,8 +26,9 @@ struct LastWord {
 struct LastWordRequest {
   Target target;
   CacheMode cache_mode = CacheMode::kWarm;
-  double seconds = 5;
+  double seconds = 5;  // at least half of them are for exchanges, however long it takes to begin
   std::function<bool()> stop;
+  Clock clock = seconds_now;
 };
 
 // Exchanges the best programs of each task, those with most time first, in the running whole, and

@@ -44,7 +44,8 @@ class ModelChain {
   // Every task must have programs.
   void call();
   void run_node(std::size_t node);
-  // Seconds of a call: the lower quartile of calls for so long, three at least.
+  // Seconds of a call: the lower quartile of calls for so long. It is three calls at least, fewer
+  // where one takes much longer.
   double time(double seconds);
   // When a node began, after the first call did, and how long it took; seconds.
   struct Moment {

@@ -1,8 +1,6 @@
 #include "api/model_tuning.h"
 
 #include <algorithm>
-#include <chrono>
-#include <limits>
 #include <mutex>
 #include <span>
 
@@ -19,14 +17,7 @@ namespace {
 constexpr double kUsual = 5e10;       // FLOP a second, until a program was timed
 constexpr int kMostTrials = 1 << 20;  // of a task: the scheduler ends it
 constexpr int kBatch = 24, kLeastBatch = 4, kFirstBatch = 16;
-constexpr double kTrialSeconds = 0.25;                // roughly
-constexpr double kRaceShare = 0.1, kLastShare = 0.1;  // of the time
-constexpr double kLeastTaskRace = 1;                  // seconds, with what it builds
-constexpr double kLastSeconds = 5;                    // where there is no limit, at least
-
-double since(std::chrono::steady_clock::time_point began) {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count();
-}
+constexpr double kTrialSeconds = 0.25;  // roughly
 
 // A task with all that its tuner needs, from its first turn on.
 struct Tuning {
@@ -37,6 +28,8 @@ struct Tuning {
   std::unique_ptr<tune::Subject> subject;
   std::unique_ptr<model::CostModel> model;
   std::unique_ptr<tune::Tuner> tuner;
+  int built = 0;        // programs of trials, by this process
+  double building = 0;  // seconds for these
 };
 
 struct KeyedTask {
@@ -48,9 +41,8 @@ struct KeyedTask {
 // What the listener is told, by threads of the tuners, too: each has a clock.
 class Board {
  public:
-  // Of seconds, 0 is no limit.
-  Board(const ModelTuneListener& listener, std::size_t tasks, double seconds)
-      : listener_(listener), seconds_(seconds) {
+  Board(const ModelTuneListener& listener, std::size_t tasks, const TimeShares& time)
+      : listener_(listener), time_(time) {
     shown_.tasks = tasks;
   }
 
@@ -80,13 +72,12 @@ class Board {
  private:
   void tell(const std::string& doing) {
     shown_.doing = doing;
-    if (seconds_ > 0) shown_.left = std::max(0.0, seconds_ - since(began_));
+    if (time_.limited()) shown_.left = std::max(0.0, time_.left());
     if (listener_) listener_(shown_);
   }
 
-  const std::chrono::steady_clock::time_point began_ = std::chrono::steady_clock::now();
   const ModelTuneListener& listener_;
-  const double seconds_;
+  const TimeShares& time_;
   std::mutex mutex_;
   std::size_t now_ = 0;
   ModelTuneProgress shown_;
@@ -102,7 +93,8 @@ class ModelTuner {
         request_(request),
         stop_(stop),
         tasks_(std::move(tasks)),
-        board_(listener, tasks_.size(), request.options.run.seconds),
+        time_(request.options.run.seconds, request.clock),
+        board_(listener, tasks_.size(), time_),
         tunings_(tasks_.size()),
         scheduler_(scheduled()) {
     for (const KeyedTask& each : tasks_)
@@ -113,7 +105,7 @@ class ModelTuner {
     LATHE_TRY_STATUS(begin());
     while (!stopped() && trials() < request_.options.run.trials) {
       const auto task = scheduler_.next();
-      if (!task || left(kRaceShare + kLastShare) < scheduler_.tasks()[*task].cost) break;
+      if (!task || time_.left_for_turns() < scheduler_.tasks()[*task].cost) break;
       LATHE_TRY_STATUS(take_turn(*task));
     }
     LATHE_TRY_STATUS(race_all());
@@ -122,7 +114,7 @@ class ModelTuner {
     for (std::size_t t = 0; t < tasks_.size(); ++t) LATHE_TRY_STATUS(tell_times(t));
     std::ranges::stable_sort(out_.tasks, std::greater(),
                              [](const TunedTask& t) { return t.weight * t.best; });
-    out_.seconds = since(began_);
+    out_.seconds = time_.elapsed();
     out_.interrupted = stop_ && stop_();
     return std::move(out_);
   }
@@ -156,15 +148,7 @@ class ModelTuner {
     return {};
   }
 
-  bool limited() const { return request_.options.run.seconds > 0; }
-  // Seconds until this share of the time is left.
-  double left(double share) const {
-    if (!limited()) return std::numeric_limits<double>::infinity();
-    return request_.options.run.seconds * (1 - share) - since(began_);
-  }
-  bool stopped() const {
-    return (stop_ && stop_()) || (limited() && since(began_) > request_.options.run.seconds);
-  }
+  bool stopped() const { return (stop_ && stop_()) || time_.over(); }
   int trials() const {
     int sum = 0;
     for (const TunedTask& task : out_.tasks) sum += task.trials;
@@ -174,14 +158,11 @@ class ModelTuner {
   tune::Options options_of_task() const {
     tune::Options options = learned_;
     const auto tasks = static_cast<double>(tasks_.size());
-    double trials = options.run.trials / tasks, race = options.race.seconds;
-    if (limited()) {
-      trials = std::min(trials, left(kRaceShare + kLastShare) / tasks / kTrialSeconds);
-      race = std::min(race, options.run.seconds * kRaceShare / tasks);
-    }
+    const double trials =
+        std::min(options.run.trials / tasks, time_.left_for_turns() / tasks / kTrialSeconds);
     options.search.first_batch = std::clamp(static_cast<int>(trials / 2), kLeastBatch, kFirstBatch);
     options.search.batch = std::min(options.search.batch, kBatch);
-    options.race.seconds = race;
+    options.race.seconds = std::min(options.race.seconds, time_.usual_race(tasks_.size()));
     options.run.trials = kMostTrials;
     options.run.seconds = 0;
     options.run.codegen_version = codegen_version_;
@@ -201,13 +182,12 @@ class ModelTuner {
     made.tuner = LATHE_TRY(tune::Tuner::make(
         *made.subject, *made.measurer, *store_, request_.target, made.options, make_searcher_,
         made.model.get(),
-        [this, t](const tune::Progress& progress) { board_.say(t, progress.shown()); },
-        [this] { return stopped(); }));
+        [this, t](const tune::Progress& progress) { board_.say(t, progress.shown()); }, stop_));
     return {};
   }
 
   Status take_turn(std::size_t t) {
-    const auto began = std::chrono::steady_clock::now();
+    const double began = time_.elapsed();
     board_.turn(t, out_.tasks[t].label);
     Status done;
     const bool begins = !tunings_[t];
@@ -216,11 +196,11 @@ class ModelTuner {
     if (done && begins) done = note(t);
     // What an earlier command found is its first turn.
     if (done && (!begins || out_.tasks[t].trials == 0) && tuner->more())
-      done = tuner->step(request_.options.run.trials - trials());
+      done = tuner->step(request_.options.run.trials - trials(), time_.left_for_turns());
     if (done) done = note(t);
     if (!done && !is_of_task(done.error())) return done;
     if (!done) out_.tasks[t].problem = done.error().text();
-    scheduler_.end_turn(t, {out_.tasks[t].best, since(began), !done || !tuner->more()});
+    scheduler_.end_turn(t, {out_.tasks[t].best, time_.elapsed() - began, !done || !tuner->more()});
     tell_board();
     return {};
   }
@@ -235,6 +215,9 @@ class ModelTuner {
     out_.tasks[t].trials = summary.trials;
     out_.tasks[t].failed = summary.failed;
     out_.tasks[t].best = summary.best_seconds();
+    tunings_[t]->built = summary.trials - summary.resumed;
+    tunings_[t]->building = summary.spent.build;
+    reserve_for_building();
     return {};
   }
 
@@ -246,18 +229,31 @@ class ModelTuner {
     return others > 0 && out_.tasks[t].best > kClearly * others;
   }
 
+  // The last word begins with building a program of each task.
+  void reserve_for_building() {
+    if (graph_ == nullptr) return;
+    double seconds = 0;
+    int programs = 0;
+    for (const auto& tuning : tunings_)
+      if (tuning) seconds += tuning->building, programs += tuning->built;
+    if (programs > 0) time_.reserve(seconds / programs * static_cast<double>(tasks_.size()));
+  }
+
   // In the order of the time that the model spends in them; what is instead of others comes last.
   Status race_all() {
-    std::vector<std::size_t> order(tasks_.size());
-    for (std::size_t t = 0; t < order.size(); ++t) order[t] = t;
+    std::vector<std::size_t> order;
+    for (std::size_t t = 0; t < tasks_.size(); ++t)
+      if (tunings_[t] && out_.tasks[t].best > 0) order.push_back(t);
     std::ranges::stable_sort(order, std::greater(), [&](std::size_t t) {
       return std::pair(tasks_[t].instead_of.empty(), out_.tasks[t].weight * out_.tasks[t].best);
     });
-    for (const std::size_t t : order) {
-      if (stopped() || left(kLastShare) < kLeastTaskRace) break;
-      if (!tunings_[t] || out_.tasks[t].best == 0 || is_slower(t)) continue;
+    for (std::size_t raced = 0; raced < order.size(); ++raced) {
+      const double seconds = time_.left_for_race(order.size() - raced);
+      if (stopped() || seconds == 0) break;
+      const std::size_t t = order[raced];
+      if (is_slower(t)) continue;
       board_.turn(t, out_.tasks[t].label);
-      LATHE_TRY_STATUS(tunings_[t]->tuner->race());
+      LATHE_TRY_STATUS(tunings_[t]->tuner->race(seconds));
       LATHE_TRY_STATUS(note(t));
     }
     return {};
@@ -276,14 +272,16 @@ class ModelTuner {
     return {};
   }
 
+  // Where others took more than their time, it has its share still.
   Status have_last_word() {
     const bool anything = std::ranges::any_of(out_.tasks, [](const auto& t) { return t.best > 0; });
-    if (graph_ == nullptr || stopped() || !anything) return {};
+    if (graph_ == nullptr || (stop_ && stop_()) || !anything) return {};
     board_.say("exchanging programs in the whole");
-    LastWordRequest last{request_.target, request_.options.run.cache_mode,
-                         std::max(kLastSeconds, kLastShare * since(began_)),
-                         [this] { return stopped(); }};
-    if (limited()) last.seconds = request_.options.run.seconds - since(began_);
+    const LastWordRequest last{.target = request_.target,
+                               .cache_mode = request_.options.run.cache_mode,
+                               .seconds = time_.left_for_last_word(),
+                               .stop = stop_,
+                               .clock = request_.clock};
     out_.last_word = LATHE_TRY(api::have_last_word(chosen_, *store_, last));
     return {};
   }
@@ -313,12 +311,12 @@ class ModelTuner {
     board_.found(static_cast<std::size_t>(begun), trials(), scheduler_.graph_seconds());
   }
 
-  const std::chrono::steady_clock::time_point began_ = std::chrono::steady_clock::now();
   const graph::Graph* graph_;
   graph::Graph chosen_;  // the one with what was chosen
   const ModelTuneRequest& request_;
   const std::function<bool()>& stop_;
   const std::vector<KeyedTask> tasks_;
+  TimeShares time_;
   Board board_;  // outlives the tuners, whose clocks tell it something until they end
   tune::SearcherMaker make_searcher_;
   std::unique_ptr<store::Store> store_;

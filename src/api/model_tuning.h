@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "api/last_word.h"
+#include "api/time_shares.h"
 #include "api/tuning.h"
 #include "graph/ir/graph.h"
 #include "tuner/tune/task_scheduler.h"
@@ -18,6 +19,7 @@ struct ModelTuneRequest {
   std::string database, global_model;
   // run.trials counts those of all tasks together, and run.seconds is the time of the whole.
   tune::Options options;
+  Clock clock = seconds_now;
 };
 
 struct TunedTask {

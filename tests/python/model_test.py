@@ -1,6 +1,7 @@
 """Libraries of models that the command compiled, loaded: with weights inside and in a file."""
 
 import os
+import pathlib
 import pickle
 import shutil
 import subprocess
@@ -136,6 +137,40 @@ class Models(Case):
         with self.assertRaises(subprocess.CalledProcessError) as raised:
             self.compiled("little", "--max-memory", "10kB")
         self.assertIn(b"the model needs", raised.exception.stderr)
+
+    def test_report(self) -> None:
+        net, database = os.path.join(folder(), "net.onnx"), os.path.join(folder(), "report.db")
+        lathe.tune(net, trials=2, progress=False, database=database, threads=1)
+        for sizes in ({}, {"x": self.x}, {"x": (5, 67)}):
+            report = lathe.report(net, database=database, threads=1, **sizes)
+            self.assertIn("<html", report.page)
+            self.assertIn("MatMul", report.page)
+            self.assertNotIn("≈", report.page.split("<script", 1)[0])  # all is on record
+        path = os.path.join(folder(), "net.html")
+        report.save(path)
+        self.assertGreater(os.path.getsize(path), 1000)
+        narrow = lathe.report(
+            pathlib.Path(net), database=database, max_error=1e-2, weights_type="f16", floors=True
+        )
+        self.assertIn("f16[67,131]", narrow.page)
+        # What is not on record is guessed.
+        self.assertIn("MatMul", lathe.report(net, database=path + ".db").page)
+
+    def test_wrong_reports_are_refused(self) -> None:
+        net = os.path.join(folder(), "net.onnx")
+        none = os.path.join(folder(), "none.onnx")
+        self.refused("none.onnx", lambda: lathe.report(none), lathe.Failed)
+        self.refused("f8", lambda: lathe.report(net, weights_type="f8"), lathe.Failed)
+        self.refused("weights_type is 16", lambda: lathe.report(net, weights_type=16))
+        self.refused("max_error is 0", lambda: lathe.report(net, max_error=0))
+        self.refused("thread", lambda: lathe.report(net, threads=-2))
+        self.refused("give an array or a shape", lambda: lathe.report(net, x="5,67"))
+        self.refused("rows", lambda: lathe.report(net, rows=5), lathe.Failed)
+        self.refused("floors, batch: for the file of a model",
+                     lambda: lathe.report(batch=1, floors=True))  # fmt: skip
+        self.refused("weights_type is for a model.onnx", lambda: lathe.report(weights_type="f16"))
+        self.refused("two databases are given",
+                     lambda: lathe.report("a.db", database="b.db"))  # fmt: skip
 
 
 if __name__ == "__main__":

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <vector>
 
 namespace lathe::te {
 namespace {
@@ -93,14 +94,23 @@ class Intervals {
 
 bool saturates(const Workload& workload) {
   Intervals intervals(workload.tensors.size());
+  std::vector<bool> bounded(workload.tensors.size(), false);  // though it is of what is unbounded
   for (const Stage& stage : workload.stages) {
     const Interval value = intervals.of(stage.body);
-    const bool free = std::ranges::any_of(ir::tensors_of(stage.body), [&](int tensor) {
-      return !intervals.of_tensor(tensor).is_bounded();
+    const std::vector<int> read = ir::tensors_of(stage.body);
+    const auto was_bounded = [&](int tensor) { return bounded[static_cast<std::size_t>(tensor)]; };
+    const bool free = std::ranges::any_of(read, [&](int tensor) {
+      return was_bounded(tensor) || !intervals.of_tensor(tensor).is_bounded();
     });
-    if (free && value.is_bounded() && is_float(stage.body->dtype)) return true;
-    const bool keeps = stage.reduce == ir::ReduceOp::kNone || stage.reduce == ir::ReduceOp::kMax ||
-                       stage.reduce == ir::ReduceOp::kMin;
+    const auto id = static_cast<std::size_t>(stage.tensor);
+    const bool reduces = stage.reduce != ir::ReduceOp::kNone;
+    if (reduces && std::ranges::any_of(read, was_bounded)) return true;
+    if (free && value.is_bounded() && is_float(stage.body->dtype)) {
+      if (reduces || workload.tensors[id].role != TensorRole::kIntermediate) return true;
+      bounded[id] = true;
+    }
+    const bool keeps =
+        !reduces || stage.reduce == ir::ReduceOp::kMax || stage.reduce == ir::ReduceOp::kMin;
     if (keeps) intervals.of_tensor(stage.tensor) = value;
   }
   return false;

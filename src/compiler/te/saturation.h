@@ -5,8 +5,10 @@
 
 namespace lathe::te {
 
-// True if a stage of real numbers bounds what is unbounded. Errors of the sums before it may then
-// be large beside the largest output, however small they are beside the sums.
+// True if an output or a reduction of real numbers bounds what is unbounded. Errors of the sums
+// before it may then be large beside the largest output, however small they are beside the sums.
+// Element-wise stages in between count as if they stood in their readers: x * sigmoid(x) bounds
+// nothing, also where the sigmoid has a name.
 bool saturates(const Workload& workload);
 
 }  // namespace lathe::te

@@ -10,11 +10,59 @@
 namespace lathe::graph {
 namespace {
 
+struct Joined {
+  Range from;
+  std::int64_t to;  // its first element there
+};
+
+// What the node joins; neighbours that lie side by side as one.
+std::vector<Joined> joined_by(const Graph& graph, const Node& node) {
+  if (node.outputs.size() != 1) return {};
+  const auto pieces = pieces_of(node.expression);
+  if (!pieces) return {};
+  const std::vector<int> tensors = node.expression.inputs();
+  std::vector<Joined> out;
+  for (const Piece& piece : *pieces) {
+    const auto i = std::ranges::find(tensors, piece.tensor) - tensors.begin();
+    const Range all = graph.range_of(node.inputs[static_cast<std::size_t>(i)]);
+    const std::int64_t begin = all.begin + piece.from;
+    if (!out.empty() && out.back().from.storage == all.storage && out.back().from.end == begin)
+      out.back().from.end += piece.count;
+    else out.push_back({{all.storage, begin, begin + piece.count}, piece.to});
+  }
+  return out;
+}
+
+// By value: a node makes it, as a whole.
+std::vector<bool> made_values(const Graph& graph) {
+  std::vector<bool> made(graph.values.size(), false);
+  for (const Node& node : graph.nodes)
+    for (const int id : node.outputs) made[place(id)] = true;
+  return made;
+}
+
+// True if what is joined may be made in the result: it is all of a value that a node makes, or
+// several, and has no other place, as by being joined before.
+bool is_free(const Graph& graph, const std::vector<bool>& made, const Joined& each, int result) {
+  const int storage = each.from.storage;
+  return graph.is_whole(each.from) && made[place(storage)] && !graph.value(storage).view_of &&
+         storage != graph.storage_of(result);
+}
+
+// How many elements of the result may be made there.
+std::int64_t free_elements(const Graph& graph, const std::vector<bool>& made,
+                           const std::vector<Joined>& joined, int result) {
+  std::set<int> placed;  // each once
+  std::int64_t count = 0;
+  for (const Joined& each : joined)
+    if (is_free(graph, made, each, result) && placed.insert(each.from.storage).second)
+      count += each.from.end - each.from.begin;
+  return count;
+}
+
 class Concatenations {
  public:
-  explicit Concatenations(Graph& graph) : graph_(graph), is_made_(graph.values.size(), false) {
-    for (const Node& node : graph.nodes)
-      for (const int id : node.outputs) is_made_[place(id)] = true;
+  explicit Concatenations(Graph& graph) : graph_(graph), is_made_(made_values(graph)) {
     for (const Value& value : graph.values) names_.insert(value.name);
   }
 
@@ -23,7 +71,7 @@ class Concatenations {
     std::vector<Node> reversed;
     for (std::size_t n = graph_.nodes.size(); n-- > 0;) {
       const Node& node = graph_.nodes[n];
-      const auto joined = joined_by(node);
+      const auto joined = joined_by(graph_, node);
       if (!joined.empty() && see(node, joined)) continue;
       if (joined.empty() || !is_worth_it(node, joined)) reversed.push_back(node);
       else LATHE_TRY_STATUS(make_in_place(node, joined, reversed));
@@ -35,29 +83,6 @@ class Concatenations {
   }
 
  private:
-  struct Joined {
-    Range from;
-    std::int64_t to;  // its first element there
-  };
-
-  // What the node joins; neighbours that lie side by side as one.
-  std::vector<Joined> joined_by(const Node& node) const {
-    if (node.outputs.size() != 1) return {};
-    const auto pieces = pieces_of(node.expression);
-    if (!pieces) return {};
-    const std::vector<int> tensors = node.expression.inputs();
-    std::vector<Joined> out;
-    for (const Piece& piece : *pieces) {
-      const auto i = std::ranges::find(tensors, piece.tensor) - tensors.begin();
-      const Range all = graph_.range_of(node.inputs[static_cast<std::size_t>(i)]);
-      const std::int64_t begin = all.begin + piece.from;
-      if (!out.empty() && out.back().from.storage == all.storage && out.back().from.end == begin)
-        out.back().from.end += piece.count;
-      else out.push_back({{all.storage, begin, begin + piece.count}, piece.to});
-    }
-    return out;
-  }
-
   // Makes the result a view where everything lies side by side already.
   bool see(const Node& node, const std::vector<Joined>& joined) {
     const int made = node.outputs[0];
@@ -70,22 +95,10 @@ class Concatenations {
     return true;
   }
 
-  // True if what is joined may be made there: it is all of a value that a node makes, or several,
-  // and has no other place, as by being joined before.
-  bool is_free(const Joined& each, int result) const {
-    return graph_.is_whole(each.from) && is_made_[place(each.from.storage)] &&
-           !graph_.value(each.from.storage).view_of &&
-           each.from.storage != graph_.storage_of(result);
-  }
-
   // Copies cost what the node would have: half of it must be made in place. Where nothing but an
   // element-wise node reads the result, that can read what is joined as it is.
   bool is_worth_it(const Node& node, const std::vector<Joined>& joined) const {
-    std::set<int> placed;  // each once
-    std::int64_t count = 0;
-    for (const Joined& each : joined)
-      if (is_free(each, node.outputs[0]) && placed.insert(each.from.storage).second)
-        count += each.from.end - each.from.begin;
+    const std::int64_t count = free_elements(graph_, is_made_, joined, node.outputs[0]);
     const std::int64_t all = graph_.value(node.outputs[0]).elements();
     if (count == all) return true;
     return 2 * count >= all && !joins_readers(node.outputs[0]);
@@ -104,7 +117,7 @@ class Concatenations {
                        std::vector<Node>& reversed) {
     const int result = node.outputs[0];
     for (const Joined& each : joined) {
-      if (!is_free(each, result)) {
+      if (!is_free(graph_, is_made_, each, result)) {
         reversed.push_back(LATHE_TRY(copy_of(each, node)));
         continue;
       }
@@ -146,5 +159,13 @@ class Concatenations {
 }  // namespace
 
 Status concat(Graph& graph) { return Concatenations(graph).run(); }
+
+bool has_no_program(const Graph& graph, const Node& node) {
+  const auto joined = joined_by(graph, node);
+  if (joined.empty()) return false;
+  const int result = node.outputs[0];
+  if (joined.size() == 1 && !graph.value(joined[0].from.storage).constant) return true;
+  return free_elements(graph, made_values(graph), joined, result) == graph.value(result).elements();
+}
 
 }  // namespace lathe::graph

@@ -10,4 +10,7 @@ namespace lathe::graph {
 // concatenation, is a view.
 Status concat(Graph& graph);
 
+// True of a node that leaves so without a copy.
+bool has_no_program(const Graph& graph, const Node& node);
+
 }  // namespace lathe::graph

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "graph/passes/aligned.h"
+#include "graph/passes/concat.h"
 #include "graph/passes/fuse.h"
 #include "graph/passes/pieces.h"
 
@@ -104,6 +105,7 @@ Status movements(Graph& graph) {
   for (int n = 0; n < static_cast<int>(graph.nodes.size()); ++n) {
     const Node& node = graph.nodes[place(n)];
     if (node.outputs.size() != 1 || !is_movement(node.expression)) continue;
+    if (has_no_program(graph, node)) continue;
     const std::vector<int> readers = readers_of(graph, n, gone);
     for (const int r : readers) graph.nodes[place(r)] = LATHE_TRY(merged(graph, {n, r}));
     gone[place(n)] = !readers.empty();

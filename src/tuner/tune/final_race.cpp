@@ -35,7 +35,8 @@ double race_time(const Options& options, double elapsed) {
 
 Result<std::optional<RaceStory>> final_race(State& state, const Subject& subject,
                                             measure::Measurer& measurer, const Options& options,
-                                            Reporter& reporter, const std::function<bool()>& stop) {
+                                            Reporter& reporter, double seconds,
+                                            const std::function<bool()>& stop) {
   if (options.race.seconds <= 0 || options.race.finalists < 1) return std::nullopt;
   const std::vector<store::Record> finalists =
       LATHE_TRY(state.finalists(finalists_of(options, state.trials()), kHopeless));
@@ -52,12 +53,13 @@ Result<std::optional<RaceStory>> final_race(State& state, const Subject& subject
   request.cache = options.run.cache_mode;
   request.seconds = race_time(options, reporter.elapsed());
   request.patience = options.race.share * reporter.elapsed();
-  if (options.run.seconds > 0) {  // not beyond what is left, waiting included
-    request.limit = std::max(kShortestRace, options.run.seconds - reporter.elapsed());
+  const bool limited = seconds < kInfinity;
+  if (limited) {  // not beyond what is left, waiting included
+    request.limit = std::max(kShortestRace, seconds);
     request.seconds = std::min(request.seconds, request.limit);
     request.patience = std::min(request.patience, request.limit);
   }
-  const double end = options.run.seconds > 0 ? reporter.elapsed() + request.limit : kInfinity;
+  const double end = limited ? reporter.elapsed() + request.limit : kInfinity;
   request.stop = [&stop, &reporter, &measurer, end] {
     reporter.await_reference(measurer.awaits_reference());
     return (stop && stop()) || reporter.elapsed() > end;

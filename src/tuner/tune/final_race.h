@@ -12,9 +12,11 @@ double race_time(const Options& options, double elapsed);
 
 // Races the fastest records, interleaved, and stores what they reached. Nothing happens where the
 // best has already won an undisturbed race and nothing was measured since, of programs or of the
-// machine's speed. `stop` ends it at once.
+// machine's speed. It takes so many seconds at most, or few where these are fewer, and `stop` ends
+// it at once.
 Result<std::optional<RaceStory>> final_race(State& state, const Subject& subject,
                                             measure::Measurer& measurer, const Options& options,
-                                            Reporter& reporter, const std::function<bool()>& stop);
+                                            Reporter& reporter, double seconds,
+                                            const std::function<bool()>& stop);
 
 }  // namespace lathe::tune

@@ -61,8 +61,31 @@ class BatchTuner final : public Tuner {
 
   bool more() const override { return !used_up() && !late() && !stopped(); }
 
-  Status step(int most) override {
+  Status step(int most, double seconds) override {
     most_ = most;
+    end_of_step_ = reporter_.elapsed() + seconds;
+    const Status done = take_step();
+    end_of_step_ = kInfinity;
+    return done;
+  }
+
+  Status race(double seconds) override {
+    if (options_.run.seconds > 0)
+      seconds = std::min(seconds, options_.run.seconds - reporter_.elapsed());
+    if (!stopped())
+      summary_.race = LATHE_TRY(final_race(state_, subject_, measurer_, options_, reporter_,
+                                           seconds, [this] { return stopped(); }));
+    return {};
+  }
+
+  Result<Summary> summary() override {
+    summary_.interrupted = stopped();
+    LATHE_TRY_STATUS(store_.still_there());
+    return summarize();
+  }
+
+ private:
+  Status take_step() {
     if (used_up()) return {};
     Batch batch = std::exchange(begun_, {});
     if (batch.proposals.empty()) batch = LATHE_TRY(propose());
@@ -77,31 +100,20 @@ class BatchTuner final : public Tuner {
     return {};
   }
 
-  Status race() override {
-    if (!stopped())
-      summary_.race = LATHE_TRY(final_race(state_, subject_, measurer_, options_, reporter_,
-                                           [this] { return stopped(); }));
-    return {};
-  }
-
-  Result<Summary> summary() override {
-    summary_.interrupted = stopped();
-    LATHE_TRY_STATUS(store_.still_there());
-    return summarize();
-  }
-
- private:
   // Once stopped it stays so, whatever the callback says next.
   bool stopped() const {
     if (!stopped_ && stop_ && stop_()) stopped_ = true;
     return stopped_;
   }
   bool used_up() const { return summary_.exhausted || state_.trials() >= options_.run.trials; }
-  // Seconds before the race. It is part of the time, but gets no more than a fifth of it.
+  // Seconds of the step, and before the race. It is part of the time, but gets no more than a fifth
+  // of it.
   double left() const {
     const double seconds = options_.run.seconds;
-    if (seconds <= 0) return kInfinity;
-    return seconds - std::min(race_time(options_, seconds), seconds / 5) - reporter_.elapsed();
+    double end = end_of_step_;
+    if (seconds > 0)
+      end = std::min(end, seconds - std::min(race_time(options_, seconds), seconds / 5));
+    return end - reporter_.elapsed();
   }
 
   // However little time there is, one program is found: the first batch goes on until one ran. But
@@ -305,7 +317,8 @@ class BatchTuner final : public Tuner {
   const std::function<bool()> stop_;
   mutable std::atomic<bool> stopped_ = false;
   Reporter reporter_;
-  int most_ = 0;  // trials of the step
+  int most_ = 0;                    // trials of the step
+  double end_of_step_ = kInfinity;  // seconds of the run
   State state_;
   std::unique_ptr<Explorer> explorer_;
   double left_to_measure_ = 0;  // seconds, when a search has to end

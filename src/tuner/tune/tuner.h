@@ -27,12 +27,16 @@ class Tuner {
   // False when the trials, the time or the space are used up, or stop() says so.
   virtual bool more() const = 0;
   // Trains where something new is known, proposes a batch, measures and stores it, and learns from
-  // it, with so many trials at most. The first batch may be what an earlier process proposed and
-  // did not finish. Where the trials or the space are used up, it does nothing.
-  virtual Status step(int most) = 0;
+  // it, with so many trials at most, and ends after so many seconds; but the first batch goes on
+  // until one ran. It may be what an earlier process proposed and did not finish. Where the trials
+  // or the space are used up, a step does nothing.
+  virtual Status step(int most, double seconds) = 0;
+  Status step(int most) { return step(most, std::numeric_limits<double>::infinity()); }
   Status step() { return step(std::numeric_limits<int>::max()); }
-  // The final race, where one is due: not after stop().
-  virtual Status race() = 0;
+  // The final race, where one is due: not after stop(). It takes so many seconds at most, also
+  // where it waits for a machine that is busy.
+  virtual Status race(double seconds) = 0;
+  Status race() { return race(std::numeric_limits<double>::infinity()); }
   // What was done until now.
   virtual Result<Summary> summary() = 0;
 };

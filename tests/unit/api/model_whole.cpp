@@ -1,4 +1,6 @@
 // A model as a whole: its check against a reference, and the last word on its programs.
+#include <utility>
+
 #include <gtest/gtest.h>
 
 #include "api/last_word.h"
@@ -162,6 +164,34 @@ TEST_F(LastWordTest, ExchangesWhatIsSlowInTheWhole) {
   better[0].id = 0, better[0].index = 2, better[0].seconds = 0.5e-6, better[0].standing = 0;
   ASSERT_TRUE(store_->add(better));
   EXPECT_TRUE((*source_of_model(graph, request, here()))(first, here())->trace.empty());
+}
+
+// By a clock of the test, on which building the model takes longer than there is time for all.
+TEST_F(LastWordTest, HasItsTurnWhereBuildingTakesAllItsTime) {
+  const graph::Graph graph = network(3, 64);
+  record(graph);
+  for (const double seconds : {0.5, 10.0}) {
+    double now = 0;
+    const Clock clock = [&] { return std::exchange(now, 100); };
+    const auto said =
+        have_last_word(graph, *store_, {.target = here(), .seconds = seconds, .clock = clock});
+    ASSERT_TRUE(said) << said.error().text();
+    EXPECT_EQ(said->tried, 2);
+  }
+}
+
+TEST_F(LastWordTest, EndsWithItsTime) {
+  const graph::Graph graph = network(3, 64);
+  record(graph);
+  double now = 0;
+  const Clock clock = [&] {
+    return now++;
+  };  // it is asked when it begins, ends to begin, and tries
+  const auto said =
+      have_last_word(graph, *store_, {.target = here(), .seconds = 3, .clock = clock});
+  ASSERT_TRUE(said) << said.error().text();
+  EXPECT_EQ(said->tried, 1);
+  EXPECT_TRUE(said->exchanges.empty());
 }
 
 }  // namespace

@@ -218,6 +218,27 @@ TEST(Movements, ChainsBecomeOneNode) {
   EXPECT_EQ(ops_of(w.finish({y})), (std::vector<std::string>{"Slice+Transpose+Transpose"}));
 }
 
+// What is joined first is made in place; an input of the graph cannot be.
+TEST(Movements, LeaveWhatIsMadeWhereItIsJoined) {
+  Rng rng(12);
+  for (const bool made : {true, false}) {
+    GraphWriter w;
+    const int x = w.input({1, 3, 5});
+    const auto part = [&] { return made ? unary(w, x, "tanh({})") : w.input({1, 3, 5}); };
+    std::vector<int> rows;
+    for (int n = 0; n < 2; ++n) {
+      const int a = part();
+      rows.push_back(w.value({6, 5}, concatenated(w, {a, part()}, 1)));
+    }
+    const int all = concatenated(w, rows, 1);
+    Graph graph = w.finish({product(w, all, w.constant({10, 2}, rng))});
+    const std::vector<std::string> before(made ? 4 : 0, "tan");
+    std::vector<std::string> want = before;
+    want.insert(want.end(), {made ? "Concat" : "Concat+Concat+Concat", "MatMul"});
+    EXPECT_EQ(ops_of(graph), want);
+  }
+}
+
 TEST(Movements, ProductsFindRowsWhereTheyLie) {
   Rng rng(10);
   GraphWriter w;

@@ -26,6 +26,25 @@ TEST(Saturation, IsOfFunctionsThatBoundWhatTheyGet) {
   EXPECT_TRUE(saturated("P[i] = max(j) max(X[i,j], 0.0); Y[i] = min(P[i], 6.0)"));
 }
 
+// What is said of an expression does not depend on how it is cut into stages.
+TEST(Saturation, StagesInBetweenCountWithTheirReaders) {
+  for (const char* text :
+       {"P[i,j] = sigmoid(X[i,j]); Y[i,j] = X[i,j] * P[i,j]",
+        "B[i,j] = X[i,j] + 1.0; P[i,j] = sigmoid(B[i,j]); Y[i,j] = B[i,j] * P[i,j]",
+        "E[i,j] = erf(X[i,j]); P[i,j] = E[i,j] + 1.0; Y[i,j] = 0.5 * X[i,j] * P[i,j]",
+        "P[i,j] = min(max(X[i,j] + 3.0, 0.0), 6.0); Y[i,j] = X[i,j] * P[i,j] * 0.125",
+        "P[i,j] = tanh(X[i,j]); Y[i,j] = X[i,j] + P[i,j]"})
+    EXPECT_FALSE(saturated(text)) << text;
+  for (const char* text :
+       {"P[i,j] = sigmoid(X[i,j]); Y[i,j] = 2.0 * P[i,j]",
+        "P[i,j] = sigmoid(X[i,j]); Q[i,j] = tanh(X[i,j]); Y[i,j] = P[i,j] * Q[i,j]",
+        "P[i,j] = tanh(X[i,j]); Q[i,j] = P[i,j] + 1.0; Y[i,j] = Q[i,j] * Q[i,j]",
+        "P[i,j] = tanh(X[i,j]); Q[i,j] = X[i,j] + P[i,j]; Y[i,j] = sigmoid(Q[i,j])",
+        "P[i,j] = tanh(X[i,j]); Y[i] = sum(j) X[i,j] * P[i,j]",
+        "P[i,j] = tanh(X[i,j]); Y[i] = sum(j) P[i,j]", "Y[i] = max(j) tanh(X[i,j])"})
+    EXPECT_TRUE(saturated(text)) << text;
+}
+
 TEST(Saturation, IsNotOfWhatGrowsWithItsOperand) {
   for (const char* text :
        {"Y[i,j] = max(X[i,j], 0.0)", "Y[i,j] = min(X[i,j], 6.0)",

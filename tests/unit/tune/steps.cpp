@@ -84,6 +84,34 @@ TEST_F(Steps, MeasureABatchEach) {
   expect_complete(100);
 }
 
+// Its time is over before it begins: the first batch goes on until one ran, others are not begun.
+TEST_F(Steps, EndWithTheirTime) {
+  Turn turn("C[i] = A[i]", 1);
+  const auto tuner = turn.tuner(*store_, options_);
+  ASSERT_TRUE(tuner->step(10, -1));
+  EXPECT_EQ(records().size(), 1U);
+  ASSERT_TRUE(tuner->step(10, -1));
+  EXPECT_EQ(records().size(), 1U);
+  EXPECT_TRUE(tuner->more());
+  ASSERT_TRUE(tuner->step());
+  EXPECT_GT(records().size(), 1U);
+  EXPECT_EQ(finish(*tuner).trials, 100);
+  expect_complete(100);
+}
+
+TEST_F(Steps, RaceNoLongerThanTheyMay) {
+  options_.race.seconds = 30;
+  options_.race.share = 1e6;  // of what the run took, which is not nothing
+  Turn turn("C[i] = A[i]", 1);
+  const auto tuner = turn.tuner(*store_, options_);
+  ASSERT_TRUE(tuner->step());
+  ASSERT_TRUE(tuner->race(2.5));
+  EXPECT_EQ(turn.measurer.races, 1);
+  EXPECT_LE(turn.measurer.race_given.limit, 2.5);
+  EXPECT_LE(turn.measurer.race_given.seconds, 2.5);
+  EXPECT_LE(turn.measurer.race_given.patience, 2.5);
+}
+
 TEST_F(Steps, DoNothingAfterTheLast) {
   options_.run.trials = 30;
   Turn turn("C[i] = A[i]", 1);
