@@ -125,9 +125,9 @@ void list_knobs(CookToomRule& rule, std::vector<Knob>& knobs) {
     rule.at.block_v = list.size("ct.block.v", blocks_of(vectors, rule.target.threads));
   rule.at.unroll =
       list.size("ct.unroll.k", powers_and(std::min<std::int64_t>(sum.channel_extent, 4)));
-  rule.at.prefetch = list.size("ct.prefetch", {0, 4096, 16384});
-  if (bytes_of_filter(rule) > kFarWeights)
-    rule.at.next_panels = list.size("ct.prefetch.panels", {0, 1});
+  const bool far = bytes_of_filter(rule) > kFarWeights;
+  rule.at.prefetch = list.size("ct.prefetch", far ? Values{0} : Values{0, 4096, 16384});
+  if (far) rule.at.next_panels = list.size("ct.prefetch.panels", {1});
 }
 
 void constrain_products(const CookToomRule& rule, Derived& derived) {

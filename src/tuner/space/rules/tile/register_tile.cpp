@@ -203,10 +203,11 @@ void list_memory_knobs(TileRule& rule, Flavour flavour) {
       rule.panels = {Panels::kTile, Panels::kVector};
       rule.at.panels = list.choice("panels", rule.panels);
     }
-    rule.at.prefetch =
-        list.size("prefetch", wide ? Values{0, 1024, 4096, 16384, 65536} : Values{0, 4096, 16384});
-    if (rule.at.panels < 0 && has_panels_from_far(rule))
-      rule.at.next_panels = list.size("prefetch.panels", {0, 1});
+    const bool far = rule.at.panels < 0 && has_panels_from_far(rule);
+    rule.at.prefetch = list.size("prefetch", wide  ? Values{0, 1024, 4096, 16384, 65536}
+                                             : far ? Values{16384}
+                                                   : Values{0, 4096, 16384});
+    if (far) rule.at.next_panels = list.size("prefetch.panels", wide ? Values{0, 1} : Values{1});
   }
   const Axes& axes = rule.axes[0];
   if (packs_input(rule, axes) && (!is_constant(rule, axes.input) || rule.axes.size() > 1)) {

@@ -106,15 +106,18 @@ void TileBuilder::pack_input() {
 
 void TileBuilder::prefetch_weights() {
   if (rule_.at.prefetch < 0 || packed_weights_.empty()) return;
-  prefetch(loop_of(axes_.reduce) + ".s", packed_weights_, size(rule_.at.prefetch));
-  prefetch_panels();
+  // Where tiles of pixels follow each other, they read one panel.
+  const LoopOrder& order = rule_.orders[choice_number(rule_.at.order)];
+  const bool panels =
+      rule_.at.next_panels >= 0 && !axes_.pixels.empty() && order.tiles.back() == TileAxis::kPixels;
+  const Knob& knob = rule_.knobs[static_cast<std::size_t>(rule_.at.prefetch)];
+  if (!panels || knob.values.size() > 1)
+    prefetch(loop_of(axes_.reduce) + ".s", packed_weights_, size(rule_.at.prefetch));
+  if (panels) prefetch_panels();
 }
 
 // The panel after this one, while all tiles of pixels read this one.
 void TileBuilder::prefetch_panels() {
-  const LoopOrder& order = rule_.orders[choice_number(rule_.at.order)];
-  if (rule_.at.next_panels < 0 || order.tiles.back() != TileAxis::kPixels || axes_.pixels.empty())
-    return;
   const te::Tensor& weights = rule_.workload.tensors[axes_.weights->tensor];
   std::int64_t bytes = size_of(weights.dtype) * rule_.lanes;  // of a panel one vector wide
   bytes *= extent_of(rule_, axes_, axes_.reduce);

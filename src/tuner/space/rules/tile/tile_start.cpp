@@ -81,8 +81,9 @@ class TileChooser {
   void share_panels() {
     const std::int64_t along = tiles(pixel_axis(axes_, 0), rule_.at.tile_p0) *
                                tiles(pixel_axis(axes_, 1), rule_.at.tile_p1);
-    set(rule_.at.next_panels, along > 1 ? 1 : 0);
-    if (rule_.at.next_panels >= 0 && along > 1) set(rule_.at.prefetch, 0);
+    if (rule_.at.next_panels < 0 || along < 2) return;
+    set(rule_.at.next_panels, 1);
+    set(rule_.at.prefetch, 0);
   }
 
   // The tile with which the thread that does most is done soonest.
