@@ -16,7 +16,7 @@ namespace {
 
 // Of the time apart. Programs that were raced differ by this much from run to run; the best of a
 // few trials that were not seems faster than it is.
-constexpr double kFaster = 0.99, kFasterUnraced = 0.95;
+constexpr double kFaster = 0.97, kFasterUnraced = 0.95;
 // The same of guesses, which tell caches from memory, and little more: they are made where what
 // lies between leaves the caches of a core by far.
 constexpr double kClearlyFaster = 0.75;

@@ -7,6 +7,9 @@ namespace {
 
 constexpr double kLeastGain = 0.01;  // below it a task is over
 constexpr double kLeastCost = 0.05;  // seconds
+// What is instead of others waits until each of them had so many: it gains little at best, and
+// compared with what is hardly tuned it would seem to gain much.
+constexpr int kTurnsOfOthers = 3;
 
 double seconds_of(const TaskScheduler::Task& task) {
   return task.weight * (task.best > 0 ? task.best : task.guess);
@@ -28,8 +31,15 @@ std::optional<std::size_t> TaskScheduler::next() const {
     return expected(task) > expected(than);
   };
   for (std::size_t t = 0; t < tasks_.size(); ++t)
-    if (!tasks_[t].over && (!best || is_better(tasks_[t], tasks_[*best]))) best = t;
+    if (!tasks_[t].over && !waits(tasks_[t]) && (!best || is_better(tasks_[t], tasks_[*best])))
+      best = t;
   return best;
+}
+
+bool TaskScheduler::waits(const Task& task) const {
+  return std::ranges::any_of(task.instead_of, [&](std::size_t t) {
+    return !tasks_[t].over && tasks_[t].turns < kTurnsOfOthers;
+  });
 }
 
 void TaskScheduler::end_turn(std::size_t index, const Turn& turn) {

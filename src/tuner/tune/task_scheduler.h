@@ -31,9 +31,9 @@ class TaskScheduler {
 
   explicit TaskScheduler(std::vector<Task> tasks) : tasks_(std::move(tasks)) {}
 
-  // Each task has one turn first, those with most time before others, and those that are instead of
-  // others at the end. Then the expected gain
-  // decides: what the last turns gained, halved with each one that gained less. None: all are over.
+  // Each task has one turn first, those with most time before others. Then the expected gain
+  // decides: what the last turns gained, halved with each one that gained less. A task that is
+  // instead of others begins once each of these is over, or had three turns. None: all are over.
   std::optional<std::size_t> next() const;
   void end_turn(std::size_t task, const Turn& turn);
 
@@ -44,6 +44,7 @@ class TaskScheduler {
 
  private:
   bool is_hopeless(const Task& task) const;
+  bool waits(const Task& task) const;
 
   std::vector<Task> tasks_;
 };
