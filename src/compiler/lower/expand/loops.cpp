@@ -177,10 +177,12 @@ void Emitter::emit_static_iteration(LoopId loop, std::int64_t value,
 
 void Emitter::emit_body(LoopId loop) {
   const std::size_t before = leaf_.prefetches().size();
-  for (const auto& [buffer, bytes] : nest_.loops[loop].prefetch)
-    if (const std::int64_t ahead = sized_[bytes]; ahead > 0 && !plan_.grids)
-      leaf_.prefetches().push_back({buffer, ahead / size_of(nest_.buffers[buffer].dtype),
-                                    moves_reads(nest_, buffer, loop) ? ir::kRoot : loop});
+  for (const auto& [buffer, bytes] : nest_.loops[loop].prefetch) {
+    const std::int64_t ahead = sized_[bytes] / size_of(nest_.buffers[buffer].dtype);
+    if (ahead <= 0 || plan_.grids) continue;
+    const bool again = sized_.extent(loop) > 1 && !moves_reads(nest_, buffer, loop);
+    leaf_.prefetches().push_back({buffer, ahead, again ? loop : ir::kRoot});
+  }
   emit_items(nest_.loops[loop].body);
   leaf_.prefetches().resize(before);
 }
