@@ -53,6 +53,18 @@ bool is_driven_by(const ir::Block& block, LoopId loop) {
   });
 }
 
+bool is_driven_by(const ir::Block& block, const ir::Affine& row, LoopId loop) {
+  return std::ranges::any_of(row.terms, [&](const ir::AffineTerm& term) {
+    const auto& digits = block.iters[static_cast<std::size_t>(term.iter)].digits;
+    return std::ranges::find(digits, loop, &ir::LoopDigit::loop) != digits.end();
+  });
+}
+
+bool is_driven_by(const ir::Block& block, const std::vector<ir::Affine>& index, LoopId loop) {
+  return std::ranges::any_of(index,
+                             [&](const ir::Affine& row) { return is_driven_by(block, row, loop); });
+}
+
 int child_with(const Nest& nest, LoopId loop, BlockId block) {
   const std::vector<Item>& items = nest.children(loop);
   for (std::size_t i = 0; i < items.size(); ++i) {

@@ -24,8 +24,11 @@ std::vector<ir::BlockId> writers_of(const ir::Nest& nest, ir::BufferId buffer,
 // it, outermost first.
 std::vector<ir::LoopId> item_loops_around(const ir::Nest& nest, ir::LoopId loop);
 
-// True if an iterator of the block has a digit of the loop.
+// True if an iterator of the block has a digit of the loop; of those in a row of an index, or in
+// one of its rows.
 bool is_driven_by(const ir::Block& block, ir::LoopId loop);
+bool is_driven_by(const ir::Block& block, const ir::Affine& row, ir::LoopId loop);
+bool is_driven_by(const ir::Block& block, const std::vector<ir::Affine>& index, ir::LoopId loop);
 
 // The position among children(loop) of the child that contains the block; -1 if none does.
 int child_with(const ir::Nest& nest, ir::LoopId loop, ir::BlockId block);

@@ -6,17 +6,6 @@
 #include "compiler/analysis/dependence.h"
 
 namespace lathe::analysis {
-namespace {
-
-bool is_driven_by(const ir::Block& block, const ir::Affine& row, ir::LoopId loop) {
-  return std::ranges::any_of(row.terms, [&](const ir::AffineTerm& term) {
-    const auto& digits = block.iters[static_cast<std::size_t>(term.iter)].digits;
-    return std::ranges::find(digits, loop, &ir::LoopDigit::loop) != digits.end();
-  });
-}
-
-}  // namespace
-
 bool is_scan(const ir::Block& block) { return reads(block, block.writes); }
 
 bool has_scan(const ir::Nest& nest) {

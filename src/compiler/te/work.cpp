@@ -114,4 +114,24 @@ double terms_of(const Stage& stage) {
   return terms;
 }
 
+bool touches(const std::vector<ir::Affine>& index, int iter) {
+  return std::ranges::any_of(index, [&](const ir::Affine& row) { return row.coef_of(iter) != 0; });
+}
+
+bool has_reuse(const Stage& stage) {
+  const auto reads = ir::reads_of(stage.body);
+  const auto lacks = [&](const ir::Read* a, const ir::Read* b) {
+    for (int i = 0; i < static_cast<int>(stage.iters.size()); ++i)
+      if (stage.iters[static_cast<std::size_t>(i)].kind == IterKind::kSpatial &&
+          stage.iters[static_cast<std::size_t>(i)].extent > 1 && !touches(a->index, i) &&
+          touches(b->index, i))
+        return true;
+    return false;
+  };
+  for (const ir::Read* a : reads)
+    for (const ir::Read* b : reads)
+      if (lacks(a, b) && lacks(b, a)) return true;
+  return false;
+}
+
 }  // namespace lathe::te

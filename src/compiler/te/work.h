@@ -12,4 +12,10 @@ double done_flops(const Workload& workload);
 // The terms that a reduction adds up, or compares, for an element of its result; 1 for a map.
 double terms_of(const Stage& stage);
 
+// True if the index moves with this iterator of a stage.
+bool touches(const std::vector<ir::Affine>& index, int iter);
+// True if two reads each leave out an axis of the result that the other has: elements are then used
+// again, and a register tile is for that.
+bool has_reuse(const Stage& stage);
+
 }  // namespace lathe::te

@@ -5,6 +5,7 @@
 #include <optional>
 #include <set>
 
+#include "compiler/te/work.h"
 #include "graph/passes/fuse.h"
 
 namespace lathe::graph {
@@ -17,10 +18,6 @@ enum class Anchor {
   kRows,     // along whole dimensions
 };
 
-bool has_term(const std::vector<ir::Affine>& index, int iter) {
-  return std::ranges::any_of(index, [&](const ir::Affine& row) { return row.coef_of(iter) != 0; });
-}
-
 // The row without iterators that have one value, which is 0, as of taps of a convolution of 1x1.
 ir::Affine moving(const te::Stage& stage, const ir::Affine& row) {
   ir::Affine out = row;
@@ -28,22 +25,6 @@ ir::Affine moving(const te::Stage& stage, const ir::Affine& row) {
     return stage.iters[place(term.iter)].extent == 1;
   });
   return out;
-}
-
-// True if two reads each leave out an axis of the result that the other has.
-bool uses_again(const te::Stage& stage) {
-  const auto reads = ir::reads_of(stage.body);
-  const auto has_alone = [&](const ir::Read* one, const ir::Read* other) {
-    for (int i = 0; i < std::ssize(stage.iters); ++i)
-      if (stage.iters[place(i)].kind == te::IterKind::kSpatial &&
-          stage.iters[place(i)].extent > 1 && has_term(one->index, i) && !has_term(other->index, i))
-        return true;
-    return false;
-  };
-  for (const ir::Read* a : reads)
-    for (const ir::Read* b : reads)
-      if (has_alone(a, b) && has_alone(b, a)) return true;
-  return false;
 }
 
 // True if the stage reads neighbours: places that its own element and its terms move.
@@ -83,7 +64,7 @@ NodeAnchor anchor_of(const te::Workload& expression) {
     if (std::ranges::count(read, stage.tensor) > 0) return {};
     if (stage.reduce == ir::ReduceOp::kNone) continue;
     const bool neighbours = sums_neighbours(stage);
-    const bool product = stage.reduce == ir::ReduceOp::kSum && uses_again(stage);
+    const bool product = stage.reduce == ir::ReduceOp::kSum && te::has_reuse(stage);
     ++(product ? products : neighbours ? windows : rows);
     kind.neighbours |= product && neighbours;
   }

@@ -1,4 +1,4 @@
-// Addresses in a buffer's storage; the reads, writes and prefetches that go there.
+// Addresses in a buffer's storage; the reads and writes that go there.
 #include <algorithm>
 #include <cmath>
 #include <numeric>
@@ -281,7 +281,7 @@ flat::Expr BlockEmitter::read_element(const Instance& at, BufferId buffer,
                         flat::load(plan_.storage[buffer].buffer, place, type, mask),
                         flat::imm(pad, type));
   }
-  emit_shares(at, buffer, index, where);
+  share_prefetches(at, buffer, index, where);
   return load_element(at, buffer, where, condition, pad);
 }
 
@@ -316,31 +316,6 @@ double BlockEmitter::literal_element(BlockId id, const ir::Read& read) const {
   const std::vector<double>& elements = nest_.buffers[read.tensor].literal;
   const bool inside = *where.fixed >= 0 && std::cmp_less(*where.fixed, elements.size());
   return inside ? elements[static_cast<std::size_t>(*where.fixed)] : 0;
-}
-
-void BlockEmitter::emit_prefetch(BufferId buffer, const Address& where) {
-  if (where.is_vector || place_.init_of) return;
-  const std::int64_t line = 64 / size_of(nest_.buffers[buffer].dtype);
-  for (ActivePrefetch& p : state_.prefetches) {
-    if (p.buffer != buffer || p.again != ir::kRoot) continue;
-    flat::Expr index = flat::binary(flat::BinaryOp::kAdd, where.index, flat::int_imm(p.elements));
-    // One prefetch for each cache line: an address in a line that was prefetched already is left
-    // out.
-    const auto split = [](const flat::Expr& e) {
-      const auto* sum = std::get_if<flat::Binary>(&e->value);
-      if (sum != nullptr && sum->op == flat::BinaryOp::kAdd && flat::as_int(sum->b))
-        return std::pair{sum->a, *flat::as_int(sum->b)};
-      return std::pair{e, std::int64_t{0}};
-    };
-    const auto [base, c] = split(index);
-    const bool covered = std::ranges::any_of(p.done, [&](const flat::Expr& other) {
-      const auto [other_base, other_c] = split(other);
-      return c / line == other_c / line && flat::equal(base, other_base);
-    });
-    if (covered) continue;
-    p.done.push_back(index);
-    code_.out->push_back(flat::prefetch(plan_.storage[buffer].buffer, index));
-  }
 }
 
 void BlockEmitter::emit_write(const Instance& at, BufferId buffer, flat::Expr value) {

@@ -128,13 +128,13 @@ class BlockEmitter {
   int register_of(BufferId buffer, std::int64_t offset, flat::Type type);
   flat::Expr held_or_released(flat::Expr value);
   bool emit_copy(const Instance& at);
-  void emit_prefetch(BufferId buffer, const Address& address);
-
-  // shares.cpp
-  void emit_shares(const Instance& at, BufferId buffer, const std::vector<ir::Affine>& index,
-                   const Address& address);
   flat::Expr lower_mask(const Instance& at, BufferId buffer, const Address& address,
                         const flat::Expr& condition) const;
+
+  // prefetches.cpp
+  void emit_prefetch(BufferId buffer, const Address& address);
+  void share_prefetches(const Instance& at, BufferId buffer, const std::vector<ir::Affine>& index,
+                        const Address& address);
 
   // lookups.cpp
   struct Row;  // of an index

@@ -1,10 +1,11 @@
 // Loops: unrolled, vectorized, narrowed to the iterations that matter, or cut into edges and an
 // interior.
+#include "compiler/lower/expand/emitter.h"
+
 #include <algorithm>
 #include <utility>
 
-#include "compiler/lower/expand/emitter.h"
-#include "compiler/lower/expand/shares.h"
+#include "compiler/analysis/dependence.h"
 
 namespace lathe::lower {
 
@@ -12,6 +13,16 @@ namespace {
 
 // Lanes. A longer "vectorized" loop stays a loop, unless it indexes registers.
 constexpr int kMaxVector = 128;
+
+// True if the loop is part of an index with which a block inside it reads the buffer.
+bool moves_reads(const ir::Nest& nest, BufferId buffer, LoopId loop) {
+  return std::ranges::any_of(nest.blocks_in(loop), [&](BlockId id) {
+    const ir::Block& block = nest.blocks[id];
+    return std::ranges::any_of(ir::reads_of(block.body), [&](const ir::Read* read) {
+      return read->tensor == buffer && analysis::is_driven_by(block, read->index, loop);
+    });
+  });
+}
 
 }  // namespace
 

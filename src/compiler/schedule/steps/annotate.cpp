@@ -98,12 +98,7 @@ bool touches_plain_border(const ir::Nest& nest, LoopId loop) {
     const ir::Scope scope = nest.buffers[buffer].scope;
     // Stores are guarded.
     if (scope != ir::Scope::kInput && scope != ir::Scope::kLiteral) return false;
-    return std::ranges::any_of(index, [&](const ir::Affine& row) {
-      return std::ranges::any_of(row.terms, [&](const ir::AffineTerm& t) {
-        const auto& digits = block.iters[static_cast<std::size_t>(t.iter)].digits;
-        return std::ranges::find(digits, loop, &ir::LoopDigit::loop) != digits.end();
-      });
-    });
+    return analysis::is_driven_by(block, index, loop);
   };
   for (const ir::BlockId id : nest.blocks_in(loop)) {
     const ir::Block& block = nest.blocks[id];

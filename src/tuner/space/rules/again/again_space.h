@@ -1,7 +1,7 @@
 // What is kept, as a knob of the space: element-wise stages that are read several times, and
 // expressions that a stage would compute anew for every element, are computed once and kept, or
-// computed again. Where they are computed again the program
-// has other stages, and all that the rules make of those, with knobs of its own.
+// computed again. Where they are computed again the program has other stages, and all that the
+// rules make of those, with knobs of its own.
 #pragma once
 
 #include <memory>

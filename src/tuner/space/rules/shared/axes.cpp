@@ -46,21 +46,6 @@ bool reads_as_they_lie(const te::Stage& stage, int iter) {
   });
 }
 
-bool has_reuse(const te::Stage& stage) {
-  const auto reads = ir::reads_of(stage.body);
-  const auto lacks = [&](const ir::Read* a, const ir::Read* b) {
-    for (int i = 0; i < static_cast<int>(stage.iters.size()); ++i)
-      if (stage.iters[i].kind == te::IterKind::kSpatial && stage.iters[i].extent > 1 &&
-          !touches(a->index, i) && touches(b->index, i))
-        return true;
-    return false;
-  };
-  for (const ir::Read* a : reads)
-    for (const ir::Read* b : reads)
-      if (lacks(a, b) && lacks(b, a)) return true;
-  return false;
-}
-
 bool has_one_tap(const te::Stage& stage, const Axes& axes) {
   return std::ranges::all_of(axes.taps, [&](int tap) { return stage.iters[tap].extent == 1; });
 }
@@ -261,10 +246,6 @@ bool layout_is_free(const te::Workload& workload, int tensor) {
 }
 
 bool is_anywhere(const ir::Read& read) { return read.pad && std::isnan(*read.pad); }
-
-bool touches(const std::vector<ir::Affine>& index, int iter) {
-  return std::ranges::any_of(index, [&](const ir::Affine& row) { return row.coef_of(iter) != 0; });
-}
 
 namespace {
 bool is_plain(const ir::Affine& row) {

@@ -54,9 +54,6 @@ int main_stage(const te::Workload& workload);
 std::vector<Axes> classify(const te::Workload& workload, int stage,
                            const std::set<std::string>& steps = {});
 
-// True if two reads each leave out an axis of the result that the other has: elements are then used
-// again, and a register tile is for that.
-bool has_reuse(const te::Stage& stage);
 // True for a sum of products with a constant operand that alone has a long axis of the result, as
 // of a vector with a matrix of weights: laid out beforehand, a panel of lanes along that axis after
 // the other, it is read once, from its beginning to its end.
@@ -74,7 +71,7 @@ std::vector<ir::Affine> written_index(const te::Stage& stage);
 // The row that is exactly this iterator with coefficient 1; -1 if there is none, or if another row
 // has the iterator too.
 int plain_dim(const std::vector<ir::Affine>& index, int iter);
-bool touches(const std::vector<ir::Affine>& index, int iter);
+using te::has_reuse, te::touches;
 // True for what stands in a view for an element at a computed place (ir::Lookup): any of the
 // tensor, which is no operand that could be copied or laid out.
 bool is_anywhere(const ir::Read& read);

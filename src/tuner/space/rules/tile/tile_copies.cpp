@@ -110,6 +110,7 @@ void TileBuilder::prefetch_weights() {
   const LoopOrder& order = rule_.orders[choice_number(rule_.at.order)];
   const bool panels =
       rule_.at.next_panels >= 0 && !axes_.pixels.empty() && order.tiles.back() == TileAxis::kPixels;
+  // Both, where the space leaves it open what a tile gains by either.
   const Knob& knob = rule_.knobs[static_cast<std::size_t>(rule_.at.prefetch)];
   if (!panels || knob.values.size() > 1)
     prefetch(loop_of(axes_.reduce) + ".s", packed_weights_, size(rule_.at.prefetch));
