@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <set>
 
+#include "api/model_caches.h"
 #include "api/model_chain.h"
 #include "api/targets.h"
 #include "base/hash.h"
@@ -207,12 +208,12 @@ Result<LastWord> have_last_word(const graph::Graph& graph, store::Store& store,
 
 Result<ScheduleSource> source_of_model(const graph::Graph& graph, const ScheduleRequest& request,
                                        const Target& target) {
-  auto source = LATHE_TRY(schedule_source(request));
+  auto source = LATHE_TRY(node_schedules(graph, request, target));
   if (request.which != "best") return source;
   const auto store = open_existing(request.database);
   if (!store) return source;  // as the source says it
   auto choice =
-      LATHE_TRY(stored_choice(**store, name_of_choice(graph, target, request.cache_mode)));
+      LATHE_TRY(stored_choice(**store, name_of_choice(graph, target, caches_of(graph, target))));
   if (choice.empty()) return source;
   return [source, choice = std::move(choice)](const te::Workload& workload,
                                               const Target& asked) -> Result<Chosen> {

@@ -84,10 +84,11 @@ class LoadedProgram {
   std::unique_ptr<module::Module> module_;
   std::vector<tensor::Border> inputs_, outputs_;
   pool::Pool pool_;
-  std::vector<Memory> storage_;        // inputs, then outputs
-  std::vector<void*> pointers_;        // into storage_
-  std::vector<Memory> areas_;          // constants, workspace, workers
-  std::vector<module::Area> touched_;  // all of these
+  std::vector<Memory> storage_;         // inputs, then outputs
+  std::vector<void*> pointers_;         // into storage_
+  std::vector<Memory> areas_;           // constants, workspace, workers
+  std::vector<module::Area> touched_;   // all of these
+  std::vector<module::Area> constant_;  // what is constant of them
 };
 
 }  // namespace lathe::api

@@ -7,6 +7,7 @@
 #include <set>
 #include <string>
 
+#include "api/model_caches.h"
 #include "api/model_times.h"
 #include "compiler/te/workload.h"
 #include "graph/ir/print.h"
@@ -61,7 +62,8 @@ class GroupChooser {
     if (chosen && chosen->record) {
       const store::Record& record = *chosen->record;
       found = {recorded_seconds(*chosen), record.raced,
-               fmt::format("{}/{}/{}", record.target, record.cpu, record.codegen_version)};
+               fmt::format("{}/{}/{}/{}", record.target, record.cpu, record.codegen_version,
+                           name_of(record.cache_mode))};
     }
     return recorded_.emplace(key, found).first->second;
   }
@@ -139,7 +141,7 @@ class GroupChooser {
 
 Result<ChosenGroups> choose_groups(const graph::Graph& graph, const ScheduleRequest& request,
                                    const Target& target) {
-  const auto source = LATHE_TRY(schedule_source(request));
+  const auto source = LATHE_TRY(node_schedules(graph, request, target));
   return GroupChooser(graph, source, request.which == ScheduleRequest().which, target).run();
 }
 

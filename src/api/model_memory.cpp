@@ -6,6 +6,7 @@
 #include <numeric>
 #include <set>
 
+#include "api/model_caches.h"
 #include "api/model_times.h"
 #include "api/targets.h"
 #include "api/views.h"
@@ -307,7 +308,9 @@ Result<WithinMemory> within_memory(const graph::Graph& graph, const ScheduleSour
                                    const Target& target, const MemoryRequest& request,
                                    const ModelProgress& progress) {
   const std::vector<graph::Task> tasks = graph::tasks_of(graph);
-  OptionMaker maker(source, target, request.schedule);
+  ScheduleRequest schedule = request.schedule;
+  schedule.cache_mode = caches_of(graph, target);
+  OptionMaker maker(source, target, schedule);
   std::vector<std::vector<Option>> options;
   for (const graph::Task& task : tasks) {
     progress(fmt::format("programs of task {} of {}", options.size() + 1, tasks.size()));

@@ -4,6 +4,7 @@
 #include <mutex>
 #include <span>
 
+#include "api/model_caches.h"
 #include "api/model_groups.h"
 #include "api/targets.h"
 #include "api/workload.h"
@@ -384,7 +385,9 @@ Result<TunedModel> tune_model(const graph::Graph& graph, const ModelTuneRequest&
                               const std::function<bool()>& stop) {
   std::vector<KeyedTask> tasks = tasks_in(graph);
   add_unions(graph, tasks);
-  return ModelTuner(std::move(tasks), &graph, request, listener, stop).run();
+  ModelTuneRequest in_model = request;
+  in_model.options.run.cache_mode = caches_of(graph, request.target);
+  return ModelTuner(std::move(tasks), &graph, in_model, listener, stop).run();
 }
 
 Result<TunedModel> tune_tasks(const std::vector<TaskToTune>& tasks, const ModelTuneRequest& request,

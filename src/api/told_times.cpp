@@ -23,17 +23,28 @@ std::string called_text(const store::Record& record) {
   return out;
 }
 
+namespace {
+
+std::string_view caches_text(CacheMode cache) {
+  switch (cache) {
+    case CacheMode::kWarm: return "right after another";
+    case CacheMode::kCold: return "with cold caches";
+    case CacheMode::kFar: break;
+  }
+  return "right after another, but for what is constant, which comes from memory";
+}
+
+}  // namespace
+
 std::string timed_sentence(const store::Record& record) {
   const bool raced = record.raced && std::isfinite(record.race_seconds);
-  const bool cold = record.cache_mode == CacheMode::kCold;
   // Of a device, times are those of its kernels.
   const auto target = parse_target(record.target);
   const bool on_device = target && !target->has_threads();
   std::string out = fmt::format(
       "On {} {} {} {} {}", on_device ? "the device" : "a processor of model", record.cpu,
       on_device ? "the kernels of a call, without copies, take" : "a call takes",
-      time_text(raced ? record.race_seconds : record.seconds),
-      cold ? "with cold caches" : "right after another");
+      time_text(raced ? record.race_seconds : record.seconds), caches_text(record.cache_mode));
   if (const std::string called = called_text(record); !called.empty()) out += "; " + called;
   if (raced && record.race.disturbed)
     out += "; the machine was disturbed meanwhile, so the program may be faster";

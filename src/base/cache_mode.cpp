@@ -2,12 +2,19 @@
 
 namespace lathe {
 
-std::string_view name_of(CacheMode mode) { return mode == CacheMode::kCold ? "cold" : "warm"; }
+std::string_view name_of(CacheMode mode) {
+  switch (mode) {
+    case CacheMode::kWarm: return "warm";
+    case CacheMode::kCold: return "cold";
+    case CacheMode::kFar: break;
+  }
+  return "far";
+}
 
 Result<CacheMode> cache_mode_named(std::string_view name) {
   for (const CacheMode mode : kCacheModes)
     if (name == name_of(mode)) return mode;
-  return fail(ErrorKind::kInvalidArgument, "must be warm or cold, not \"{}\"", name);
+  return fail(ErrorKind::kInvalidArgument, "must be warm, cold or far, not \"{}\"", name);
 }
 
 void to_json(Json& json, CacheMode mode) { json = name_of(mode); }

@@ -78,7 +78,8 @@ std::string fewer_threads_line(const Target& asked, const Target& taken) {
 
 void add_cache_flag(FlagSet& flags, MachineFlags& machine) {
   flags.choice("--cache", machine.cache, kCacheModes,
-               "state of the caches when a program is timed");
+               "state of the caches when a program is timed; far: what is constant comes from "
+               "memory, as in a model whose weights exceed the caches");
 }
 
 void add_space_flag(FlagSet& flags, MachineFlags& machine) {

@@ -107,7 +107,7 @@ struct Best {
   double seconds() const { return record.raced ? record.race_seconds : record.seconds; }
 };
 
-// A workload on a target and machine, with warm or cold caches.
+// A workload on a target and machine, with caches in one state.
 struct WorkloadReport {
   std::string key, target, cpu;
   CacheMode cache_mode = CacheMode::kWarm;

@@ -154,7 +154,21 @@ std::vector<module::Area> Candidate::areas(const Scratch& scratch) const {
   return areas;
 }
 
-void Candidate::flush(const Scratch& scratch) const { module::make_cold(areas(scratch)); }
+std::vector<module::Area> Candidate::constant_areas() const {
+  std::vector<module::Area> areas;
+  for (std::size_t i = 0; i < inputs_.size(); ++i)
+    if (inputs_[i].constant) areas.push_back({tensors_[i], input_bytes_[i]});
+  if (constants_.bytes() > 0) areas.push_back({constants_.data(), constants_.bytes()});
+  return areas;
+}
+
+bool Candidate::empties(CacheMode cache) const {
+  return cache == CacheMode::kCold || (cache == CacheMode::kFar && !constant_areas().empty());
+}
+
+void Candidate::flush(CacheMode cache, const Scratch& scratch) const {
+  module::make_cold(cache == CacheMode::kFar ? constant_areas() : areas(scratch));
+}
 
 void Candidate::warm(const Scratch& scratch) const { module::make_warm(areas(scratch)); }
 

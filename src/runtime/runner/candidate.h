@@ -44,8 +44,11 @@ class Candidate {
   void run() {
     module_->run(pool_->runtime(), tensors_.data(), constants_.data(), workspace_, workers_);
   }
-  // Throws everything that the candidate reads and writes out of the caches.
-  void flush(const Scratch& scratch) const;
+  // True if a call with such caches has to begin with flush().
+  bool empties(CacheMode cache) const;
+  // Throws out of the caches what they must not have: all that the candidate reads and writes, or
+  // what is constant.
+  void flush(CacheMode cache, const Scratch& scratch) const;
   void warm(const Scratch& scratch) const;  // brings it into the caches
 
   const std::vector<tensor::Border>& outputs() const { return outputs_; }
@@ -58,6 +61,7 @@ class Candidate {
   Candidate() = default;
   // All that a call reads and writes.
   std::vector<module::Area> areas(const Scratch& scratch) const;
+  std::vector<module::Area> constant_areas() const;
   Status load(Fd library);
   Status place_inputs(const Inputs& plain);
   Status prepare();

@@ -59,8 +59,9 @@ class CpuRunnable final : public Runnable {
     return {};
   }
 
-  Result<Sample> call(int calls, bool cold) override {
-    if (cold) candidate_->flush(tensors_.scratch);
+  bool empties(CacheMode cache) const override { return candidate_->empties(cache); }
+  Result<Sample> call(int calls, CacheMode cache) override {
+    if (candidate_->empties(cache)) candidate_->flush(cache, tensors_.scratch);
     lost_.start();
     const double start = now_seconds();
     for (int i = 0; i < calls; ++i) candidate_->run();

@@ -28,8 +28,10 @@ class Runnable {
   // Call it before every series of calls. Of a series that is checked, outputs and scratch read as
   // NaN until they are written, and the memory around them is watched.
   virtual Status begin(bool checked) = 0;
-  // kRun: the candidate failed. `cold` throws what it reads and writes out of the caches first.
-  virtual Result<Sample> call(int calls, bool cold) = 0;
+  // True if such caches are made before a call, so that each is timed alone.
+  virtual bool empties(CacheMode cache) const { return cache == CacheMode::kCold; }
+  // kRun: the candidate failed. What the caches must not have is thrown out of them first.
+  virtual Result<Sample> call(int calls, CacheMode cache) = 0;
   virtual Status warm() = 0;  // brings what it reads and writes into the caches
   // After a checked series: fails with kRun, and says where, if it wrote what it must not.
   virtual Status check_memory() = 0;

@@ -14,6 +14,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/cache_mode.h"
 #include "base/result.h"
 #include "runtime/runner/channel.h"
 #include "runtime/runner/wire.h"
@@ -42,6 +43,8 @@ template <>
 inline constexpr auto kLastOf<Dtype> = Dtype::kU32;
 template <>
 inline constexpr auto kLastOf<ErrorKind> = ErrorKind::kInternal;
+template <>
+inline constexpr auto kLastOf<CacheMode> = CacheMode::kFar;
 template <>
 inline constexpr auto kFields<tensor::LayoutDigit> = fields<tensor::LayoutDigit>(
     &tensor::LayoutDigit::dim, &tensor::LayoutDigit::weight, &tensor::LayoutDigit::extent,
@@ -157,19 +160,19 @@ struct VisitRequest {
   double min_sample_seconds = 50e-6;
   // Stop after one sample slower than this, lost time aside; 0: never.
   double drop_above = 0;
-  // Throw all data out of the caches before every timed call.
-  bool cold = false;
+  // What is in the caches when a timed call begins.
+  CacheMode cache = CacheMode::kWarm;
   // Sleep so long before every sample, which is one call then; and take so many samples.
   double pause_seconds = 0;
   int pauses = 0;
 };
 template <>
-inline constexpr Schema kSchema<VisitRequest>{4, 2, "VisitRequest"};
+inline constexpr Schema kSchema<VisitRequest>{4, 3, "VisitRequest"};
 template <>
 inline constexpr auto kFields<VisitRequest> =
     fields<VisitRequest>(&VisitRequest::id, &VisitRequest::min_seconds,
                          &VisitRequest::min_sample_seconds, &VisitRequest::drop_above,
-                         &VisitRequest::cold, &VisitRequest::pause_seconds, &VisitRequest::pauses);
+                         &VisitRequest::cache, &VisitRequest::pause_seconds, &VisitRequest::pauses);
 struct Visited {
   std::vector<double> seconds;  // of one call; one entry for each sample
   // Samples that the scheduler disturbed, without the time that was lost. They do not count. To
@@ -195,14 +198,14 @@ struct Execute {
   int repeats = 1;
   // Calls shorter than this are timed several at a time.
   double min_sample_seconds = 0;
-  bool cold = false;  // throw all data out of the caches before each call
+  CacheMode cache = CacheMode::kWarm;  // what is there when a call begins
 };
 template <>
-inline constexpr Schema kSchema<Execute>{5, 2, "Execute"};
+inline constexpr Schema kSchema<Execute>{5, 3, "Execute"};
 template <>
 inline constexpr auto kFields<Execute> =
     fields<Execute>(&Execute::inputs, &Execute::outputs, &Execute::repeats,
-                    &Execute::min_sample_seconds, &Execute::cold);
+                    &Execute::min_sample_seconds, &Execute::cache);
 struct Executed {
   std::vector<double> seconds;
 };

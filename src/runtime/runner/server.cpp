@@ -165,7 +165,7 @@ Result<Server::Reply> Server::load(Message& message) {
       LATHE_TRY(engine_.open(std::move(message.fds[0]), request.inputs, request.outputs, nullptr));
   LATHE_TRY_STATUS(begin(*candidate, true));
   Loaded loaded;
-  const Sample first = LATHE_TRY(candidate->call(1, false));
+  const Sample first = LATHE_TRY(candidate->call(1, CacheMode::kWarm));
   loaded.first_seconds = first.seconds;
   candidate->call_seconds = loaded.first_seconds / kFirstCallIsSlower;
   loaded.prepare_seconds = candidate->prepare_seconds();
@@ -204,14 +204,15 @@ Status Server::check(Runnable& candidate, const std::vector<tensor::Border>& out
 // Runs the candidate until it is warm. Returns how many calls a sample takes.
 Result<int> Server::warm_up(Runnable& candidate, const VisitRequest& request) {
   const double least = request.min_sample_seconds;
-  if (!request.cold && candidate.call_seconds >= std::max(kLongCall, least)) {
+  if (!candidate.empties(request.cache) && candidate.call_seconds >= std::max(kLongCall, least)) {
     LATHE_TRY_STATUS(candidate.warm());
     return 1;
   }
   // Fills page tables, trains branch prediction, and gives an estimate that is often too long.
-  const double first = LATHE_TRY(candidate.call(1, request.cold)).seconds;
-  if (request.cold || first >= least) return 1;
-  const double second = LATHE_TRY(candidate.call(calls_for(first, least), false)).seconds;
+  const double first = LATHE_TRY(candidate.call(1, request.cache)).seconds;
+  if (candidate.empties(request.cache) || first >= least) return 1;
+  const double second =
+      LATHE_TRY(candidate.call(calls_for(first, least), CacheMode::kWarm)).seconds;
   return calls_for(std::min(first, second), least);
 }
 
@@ -226,10 +227,10 @@ Result<Visited> Server::visit_after_pauses(Runnable& candidate, const VisitReque
   Visited visited;
   const timespec pause{static_cast<time_t>(request.pause_seconds),
                        static_cast<long>(1e9 * std::fmod(request.pause_seconds, 1))};
-  LATHE_TRY(candidate.call(1, false));
+  LATHE_TRY(candidate.call(1, CacheMode::kWarm));
   for (int i = 0; i < std::min(request.pauses, static_cast<int>(kMostSamples)); ++i) {
     ::nanosleep(&pause, nullptr);
-    visited.seconds.push_back(LATHE_TRY(candidate.call(1, request.cold)).wall);
+    visited.seconds.push_back(LATHE_TRY(candidate.call(1, request.cache)).wall);
   }
   return visited;
 }
@@ -238,7 +239,7 @@ Status Server::take_samples(Runnable& candidate, const VisitRequest& request, Vi
   double disturbed = 0;  // part of the time since `start`
   const double start = now_seconds();
   for (double now = start; visited.seconds.size() + visited.disturbed.size() < kMostSamples;) {
-    const Sample sample = LATHE_TRY(candidate.call(visited.calls, request.cold));
+    const Sample sample = LATHE_TRY(candidate.call(visited.calls, request.cache));
     const double before = std::exchange(now, now_seconds());
     keep(sample, visited);
     candidate.call_seconds = sample.seconds;
@@ -278,9 +279,10 @@ Result<Server::Reply> Server::execute(Message& message) {
   Executed executed;
   int calls = 1;
   for (int i = 0; i < std::max(1, request.repeats); ++i) {
-    const double seconds = LATHE_TRY(candidate->call(calls, request.cold)).wall / calls;
+    const double seconds = LATHE_TRY(candidate->call(calls, request.cache)).wall / calls;
     executed.seconds.push_back(seconds);
-    if (i == 0 && !request.cold) calls = calls_for(seconds, request.min_sample_seconds);
+    if (i == 0 && !candidate->empties(request.cache))
+      calls = calls_for(seconds, request.min_sample_seconds);
   }
   const auto offsets = file_offsets(request.outputs);
   for (std::size_t o = 0; o < request.outputs.size(); ++o)

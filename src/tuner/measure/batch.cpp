@@ -277,7 +277,7 @@ void Batch::visit(Item& item) {
       .min_sample_seconds =
           std::max(runner::VisitRequest{}.min_sample_seconds, options.min_seconds / kSamples),
       .drop_above = first && best_ < 1e300 ? options.drop_factor * best_ : 0,
-      .cold = options.cache == CacheMode::kCold};
+      .cache = options.cache};
   const double limit = options.timeout_seconds + options.min_seconds + 4 * item.first_seconds;
   item.place->station->runner->visit(item.built, request, limit,
                                      [this, &item](Result<runner::Visited> visited) {

@@ -98,6 +98,9 @@ Status add_runners(Session& session) {
 Result<std::shared_ptr<Session>> open_session(const Target& target, const Options& options) {
   if (options.jobs < 1) return fail(ErrorKind::kInvalidArgument, "--jobs must be at least 1");
   const Device& device = device_of(target.kind());
+  if (options.cache == CacheMode::kFar && target.kind() != DeviceKind::kCpu)
+    return fail_at("--cache", ErrorKind::kInvalidArgument,
+                   "the caches of a device are warm or cold, not far");
   if (options.here) LATHE_TRY_STATUS(device.check(target, options));
   remove_abandoned_folders();
   auto session = std::make_shared<Session>();

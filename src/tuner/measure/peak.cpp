@@ -33,9 +33,10 @@ Result<Answer> answer_of(Task& task, Helper& helper,
 
 // The seconds of the fastest of `repeats` runs.
 Result<double> fastest_run(Task& task, const Built& kernel, const runner::Fd& inputs,
-                           const runner::Fd& outputs, int repeats, bool cold,
+                           const runner::Fd& outputs, int repeats, CacheMode cache,
                            const std::function<bool()>& stop = {}) {
-  const runner::Execute how{.repeats = repeats, .min_sample_seconds = kSampleSeconds, .cold = cold};
+  const runner::Execute how{
+      .repeats = repeats, .min_sample_seconds = kSampleSeconds, .cache = cache};
   RunnerClient& runner = *task.first().runner;
   const auto executed = LATHE_TRY(answer_of<runner::Executed>(
       task, runner.helper(),
@@ -71,8 +72,8 @@ Result<double> measure_peak(Task& task, int repeats, const std::function<bool()>
   const BuiltPeak& kernel = *task.session->peak_kernel;
   const runner::Fd inputs = LATHE_TRY(file_for(kernel.built.inputs)),
                    outputs = LATHE_TRY(file_for(kernel.built.outputs));
-  return kernel.flops /
-         LATHE_TRY(fastest_run(task, kernel.built, inputs, outputs, repeats, false, stop));
+  return kernel.flops / LATHE_TRY(fastest_run(task, kernel.built, inputs, outputs, repeats,
+                                              CacheMode::kWarm, stop));
 }
 
 Result<double> measure_bandwidth(Task& task) {
@@ -88,8 +89,8 @@ Result<double> measure_bandwidth(Task& task) {
   const auto bytes = static_cast<double>(stream.read + stream.written);
   const int repeats =
       static_cast<int>(std::clamp(kStreamedBytes / std::max(1.0, bytes), 5.0, 200.0));
-  const bool cold = task.session->options.cache == CacheMode::kCold;
-  return bytes / LATHE_TRY(fastest_run(task, kernel, inputs, outputs, repeats, cold));
+  return bytes / LATHE_TRY(fastest_run(task, kernel, inputs, outputs, repeats,
+                                       task.session->options.cache));
 }
 
 }  // namespace lathe::measure

@@ -158,7 +158,7 @@ class Race {
     Entrant& entrant = entrants_[i];
     if (!track_.runs(i)) return;
     const runner::VisitRequest visit{
-        .id = entrant.id, .min_seconds = kRoundSeconds, .cold = options_.cache == CacheMode::kCold};
+        .id = entrant.id, .min_seconds = kRoundSeconds, .cache = options_.cache};
     bool again = false;
     task_.first().runner->visit(entrant.built, visit, entrant.limit,
                                 [this, i, peak, &again](const Result<runner::Visited>& visited) {
@@ -208,10 +208,8 @@ class Race {
     if (stopped() ||
         (options_.limit > 0 && race_seconds_since(start_) + count * pause > options_.limit))
       return 0;
-    const runner::VisitRequest visit{.id = entrant.id,
-                                     .cold = options_.cache == CacheMode::kCold,
-                                     .pause_seconds = pause,
-                                     .pauses = count};
+    const runner::VisitRequest visit{
+        .id = entrant.id, .cache = options_.cache, .pause_seconds = pause, .pauses = count};
     double seconds = 0;
     task_.first().runner->visit(entrant.built, visit, limit,
                                 [&](const Result<runner::Visited>& visited) {

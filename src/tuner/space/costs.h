@@ -14,6 +14,9 @@ namespace lathe::space {
 // Weights of more bytes come from beyond the second cache in a program that does other things, too.
 inline constexpr double kFarWeights = 256 << 10;
 inline constexpr double kL1 = 48 << 10, kL2 = 1e6, kL3 = 32e6;
+// Weights of more bytes come from memory: the last cache is shared with others, and with the rest
+// of a program.
+inline constexpr double kWeightsOfMemory = 8e6;
 // Bytes after which places in the first cache repeat.
 inline constexpr std::int64_t kPlacesRepeat = 4096;
 inline constexpr std::int64_t kLine = 64;

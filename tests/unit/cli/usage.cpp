@@ -340,7 +340,7 @@ TEST_F(Usage, Imports) {
   };
   line("workload", "hello", "member \"workload\": ");
   line("target", "gpu", "member \"target\": unknown target \"gpu\"");
-  line("cache", "tepid", "member \"cache\": must be warm or cold, not \"tepid\"");
+  line("cache", "tepid", "member \"cache\": must be warm, cold or far, not \"tepid\"");
   line("trace", Json::array({5}), "member \"trace\": ");
   line("index", -5, "member \"index\" must be from 0");
   line("seconds", -1, "member \"seconds\" must be positive");
@@ -415,7 +415,7 @@ TEST_F(Usage, SpacesAndRecordings) {
   wrong(head + R"(, "cache": "hot", "knobs": {}})", "the member \"cache\" is given twice");
   std::string hot = head;
   hot.replace(hot.find("warm"), 4, "hot");
-  wrong(hot + R"(, "knobs": {}})", "\"cache\" must be warm or cold, not \"hot\"");
+  wrong(hot + R"(, "knobs": {}})", "\"cache\" must be warm, cold or far, not \"hot\"");
   refused({"space", "show", list.c_str()}, kFailed,
           "list.json: this is not a file that Lathe compressed");
   refused({"tune", "--replay", list.c_str()}, kFailed,

@@ -158,6 +158,34 @@ TEST(RealMeasurer, DefaultCodeOfEveryProgramIsRight) {
   }
 }
 
+// With constants, which leave the caches before each call, and without.
+TEST(RealMeasurer, ProgramsAreTimedInEveryStateOfTheCaches) {
+  for (const CacheMode cache : kCacheModes)
+    for (const char* text :
+         {kMatmul, kPrograms[2], "X: f32[1]; const W: f32[1]; Y[i] = X[i] * W[i]",
+          "X: f32[31]; const W: f32[37,31]; Y[i] = sum(k) X[k] * W[i,k]"}) {
+      SCOPED_TRACE(fmt::format("{}, {}", name_of(cache), text));
+      Options with = options();
+      with.cache = cache;
+      const auto workload = te::parse_workload(text);
+      const auto measurer = make_measurer(*workload, host(), with);
+      ASSERT_TRUE(measurer.has_value()) << measurer.error().text();
+      for (const auto& [tag, outcome] :
+           measure(**measurer, {{}, cpu::plain_schedule(*workload, host())})) {
+        EXPECT_FALSE(outcome.error.has_value()) << tag << ": " << outcome.error->text();
+        EXPECT_GT(outcome.seconds, 0);
+      }
+    }
+}
+
+TEST(RealMeasurer, DevicesHaveNoFarConstants) {
+  Options far = options();
+  far.cache = CacheMode::kFar;
+  const auto session = open_session(*parse_target("opencl:generic"), far);
+  ASSERT_FALSE(session);
+  EXPECT_EQ(session.error().text(), "--cache: the caches of a device are warm or cold, not far");
+}
+
 TEST(RealMeasurer, WithoutVisitsProgramsAreCheckedAndNotTimed) {
   const auto workload = te::parse_workload(kMatmul);
   Options untimed = options();
@@ -266,7 +294,7 @@ TEST(RealMeasurer, PeakIsPlausible) {
 TEST(RealMeasurer, ABandwidthIsThatOfTheWorkloadsTraffic) {
   Options options;
   options.cache_folder = "-";
-  for (const CacheMode cache : {CacheMode::kWarm, CacheMode::kCold}) {
+  for (const CacheMode cache : kCacheModes) {
     options.cache = cache;
     const auto measurer =
         make_measurer(*te::parse_workload("X: f32[3001]; Y[i] = X[i] * 2"), host(), options);

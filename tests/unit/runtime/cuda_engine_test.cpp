@@ -195,8 +195,8 @@ TEST_F(CudaEngineTest, VisitsTellTimes) {
   ASSERT_TRUE(asking().load(sum_image(rounds_of(2000)), 6));
   ASSERT_TRUE(asking().load(with_constants(), 7));
   const auto visit = [&](std::int64_t id, bool cold) {
-    const auto visited = asking().ask<runner::Visited>(
-        runner::VisitRequest{.id = id, .min_seconds = 0.02, .cold = cold});
+    const auto visited = asking().ask<runner::Visited>(runner::VisitRequest{
+        .id = id, .min_seconds = 0.02, .cache = cold ? CacheMode::kCold : CacheMode::kWarm});
     EXPECT_TRUE(visited) << visited.error().text();
     return *visited;
   };
@@ -228,8 +228,8 @@ TEST_F(CudaEngineTest, MemoryThatMovesIsFoundAgain) {
   ASSERT_TRUE(asking().load(large, 6));
   for (const std::int64_t id : {5, 6, 5})
     for (const bool cold : {false, true})
-      EXPECT_TRUE(asking().ask<runner::Visited>(
-          runner::VisitRequest{.id = id, .min_seconds = 0.001, .cold = cold}));
+      EXPECT_TRUE(asking().ask<runner::Visited>(runner::VisitRequest{
+          .id = id, .min_seconds = 0.001, .cache = cold ? CacheMode::kCold : CacheMode::kWarm}));
 }
 
 TEST_F(CudaEngineTest, ProgramsRunOnTensorsOfTheirOwn) {

@@ -119,7 +119,9 @@ Ended work() {
   if (!judge(process.ready())) return ended;
   for (const bool cold : {false, true}) {
     if (!judge(process->load(sum_image(), cold ? 2 : 1))) return ended;
-    const runner::VisitRequest visit{.id = cold ? 2 : 1, .min_seconds = 1e-4, .cold = cold};
+    const runner::VisitRequest visit{.id = cold ? 2 : 1,
+                                     .min_seconds = 1e-4,
+                                     .cache = cold ? CacheMode::kCold : CacheMode::kWarm};
     if (!judge(process->ask<runner::Visited>(visit))) return ended;
   }
   ended.worked = true;

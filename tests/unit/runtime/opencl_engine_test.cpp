@@ -186,8 +186,8 @@ TEST_F(OpenclEngine, VisitsTellTimes) {
                       "c[i] = x; c[i]");
   ASSERT_TRUE(asking().load(slow, 6));
   const auto visit = [&](std::int64_t id, bool cold) {
-    const auto visited = asking().ask<runner::Visited>(
-        runner::VisitRequest{.id = id, .min_seconds = 0.02, .cold = cold});
+    const auto visited = asking().ask<runner::Visited>(runner::VisitRequest{
+        .id = id, .min_seconds = 0.02, .cache = cold ? CacheMode::kCold : CacheMode::kWarm});
     EXPECT_TRUE(visited) << visited.error().text();
     return *visited;
   };

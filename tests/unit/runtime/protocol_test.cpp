@@ -28,9 +28,9 @@ TEST(Protocol, AChangedMessageHasANewVersion) {
   EXPECT_EQ(told<ReferenceInfo>(), "2 ReferenceInfo 2 (text f64)");
   EXPECT_EQ(told<Load>(), "3 Load 2 (i64 " + border + " " + border + " bool i64*)");
   EXPECT_EQ(told<Loaded>(), "102 Loaded 1 (f64 f64 i64 f64 bool i32 i64 f64 f64 f64)");
-  EXPECT_EQ(told<VisitRequest>(), "4 VisitRequest 2 (i64 f64 f64 f64 bool f64 i32)");
+  EXPECT_EQ(told<VisitRequest>(), "4 VisitRequest 3 (i64 f64 f64 f64 enum2 f64 i32)");
   EXPECT_EQ(told<Visited>(), "103 Visited 2 (f64* f64* i32 f64 f64 f64 f64)");
-  EXPECT_EQ(told<Execute>(), "5 Execute 2 (" + border + " " + border + " i32 f64 bool)");
+  EXPECT_EQ(told<Execute>(), "5 Execute 3 (" + border + " " + border + " i32 f64 enum2)");
   EXPECT_EQ(told<Executed>(), "104 Executed 1 (f64*)");
   EXPECT_EQ(told<Error>(), "105 Error 2 (enum12 text text)");
   EXPECT_EQ(told<Broken>(), "108 Broken 1 ((enum12 text text))");
@@ -86,7 +86,7 @@ TEST(Protocol, SaysWhyAPacketIsRefused) {
             "the other process sent message 4 instead of 3, a Load");
   packet.version = 9;
   EXPECT_EQ(decode<VisitRequest>(packet).error().message,
-            "the other process sent version 9 of a VisitRequest, and this one reads version 2; "
+            "the other process sent version 9 of a VisitRequest, and this one reads version 3; "
             "install both together");
   packet = encode(VisitRequest{});
   packet.body.pop_back();

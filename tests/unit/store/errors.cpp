@@ -144,11 +144,13 @@ TEST_F(StoreTest, ACacheModeThatIsNoneIsDamage) {
   const auto status = open()->each({}, [](const Record&) { return true; });
   ASSERT_FALSE(status);
   EXPECT_TRUE(says(status.error(),
-                   "record 1 (cache_mode: must be warm or cold, not \"tepid\") is damaged", path()))
+                   "record 1 (cache_mode: must be warm, cold or far, not \"tepid\") is damaged",
+                   path()))
       << status.error().text();
   const auto runs = open()->runs();
   ASSERT_FALSE(runs);
-  const std::string wanted = "run 1 (cache_mode: must be warm or cold, not \"hot\") is damaged";
+  const std::string wanted =
+      "run 1 (cache_mode: must be warm, cold or far, not \"hot\") is damaged";
   EXPECT_TRUE(says(runs.error(), wanted, path())) << runs.error().text();
 }
 

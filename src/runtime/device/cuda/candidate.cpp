@@ -152,7 +152,8 @@ Result<double> DeviceCandidate::cold_chain() {
   return cold_chain_->run();
 }
 
-Result<runner::Sample> DeviceCandidate::call(int calls, bool cold) {
+Result<runner::Sample> DeviceCandidate::call(int calls, CacheMode cache) {
+  const bool cold = cache == CacheMode::kCold;
   const double start = runner::now_seconds();
   // What a checked call leaves is read; and a lone caller waits for the host, too.
   if (checked_ || calls == 1) seconds_ = LATHE_TRY(single());

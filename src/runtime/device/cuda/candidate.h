@@ -33,7 +33,7 @@ class DeviceCandidate final : public device::Candidate {
                                                        device::Surroundings around);
   ~DeviceCandidate() override;
 
-  Result<runner::Sample> call(int calls, bool cold) override;
+  Result<runner::Sample> call(int calls, CacheMode cache) override;
   Status warm() override;
 
  private:

@@ -45,8 +45,8 @@ Status DeviceCandidate::flush() {
   return flushed_.fill();
 }
 
-Result<runner::Sample> DeviceCandidate::call(int calls, bool cold) {
-  if (cold) LATHE_TRY_STATUS(flush());
+Result<runner::Sample> DeviceCandidate::call(int calls, CacheMode cache) {
+  if (cache == CacheMode::kCold) LATHE_TRY_STATUS(flush());
   const DeviceTime time = LATHE_TRY(run_timed(device_, launches_, calls));
   // Between the kernels of a first call the driver may still compile.
   const double seconds = std::exchange(called_, true) ? time.spans : time.kernels;

@@ -19,7 +19,7 @@ class DeviceCandidate final : public device::Candidate {
                                                        GuardedMemory& flushed, const Image& image,
                                                        device::Surroundings around);
 
-  Result<runner::Sample> call(int calls, bool cold) override;
+  Result<runner::Sample> call(int calls, CacheMode cache) override;
   Status warm() override;
 
  private:

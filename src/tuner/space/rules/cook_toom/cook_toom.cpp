@@ -127,7 +127,7 @@ void list_knobs(CookToomRule& rule, std::vector<Knob>& knobs) {
       list.size("ct.unroll.k", powers_and(std::min<std::int64_t>(sum.channel_extent, 4)));
   const bool far = bytes_of_filter(rule) > kFarWeights;
   rule.at.prefetch = list.size("ct.prefetch", far ? Values{0} : Values{0, 4096, 16384});
-  if (far) rule.at.next_panels = list.size("ct.prefetch.panels", {1});
+  if (far) rule.at.next_panels = list.size("ct.prefetch.panels", {0, 1});
 }
 
 void constrain_products(const CookToomRule& rule, Derived& derived) {

@@ -42,22 +42,6 @@ std::int64_t best_rows(const CookToomRule& rule, const std::vector<Knob>& knobs,
   return best;
 }
 
-// Multiply-adds of one image, with what else it does at its cost.
-double cost_of(const CookToomRule& rule, const std::vector<Knob>& knobs,
-               const Algorithm& algorithm) {
-  const auto shapes = shapes_of(rule, algorithm);
-  const Work work = total_work(rule, shapes);
-  const double tiles = shapes[0].tiles;
-  const double rows = std::min(static_cast<double>(best_rows(rule, knobs, work, tiles)), tiles);
-  const bool direct = algorithm.taps.empty();
-  const double bytes =
-      direct ? (work.weights > kL2 ? work.weights : 0) : streamed(work, tiles / rows);
-  const double stream =
-      bytes / (work.weights <= kL3 ? kL3Rate : kMemoryRate) * 2.0 * rule.lanes;  // a cycle
-  return std::max(work.products, stream) + kHiddenShare * std::min(work.products, stream) +
-         kTransformCost * work.operations * (work.inputs + work.outputs);
-}
-
 // The register tile that wastes least and loads little.
 ProductTile best_tile(const CookToomRule& rule, const std::vector<Knob>& knobs,
                       const std::vector<Shape>& shapes) {
@@ -80,6 +64,27 @@ ProductTile best_tile(const CookToomRule& rule, const std::vector<Knob>& knobs,
         best = tile;
       }
   return best;
+}
+
+// Multiply-adds of one image, and what else it does in so many.
+struct Cost {
+  double products = 0, stream = 0, transforms = 0;
+
+  double total() const { return beside(products, stream) + transforms; }
+  bool waits_for_weights() const { return stream > products; }
+};
+
+Cost cost_of(const CookToomRule& rule, const std::vector<Knob>& knobs, const Algorithm& algorithm) {
+  const auto shapes = shapes_of(rule, algorithm);
+  const Work work = total_work(rule, shapes);
+  const double tiles = shapes[0].tiles;
+  const double rows = std::min(static_cast<double>(best_rows(rule, knobs, work, tiles)), tiles);
+  const bool direct = algorithm.taps.empty();
+  const double bytes =
+      direct ? (work.weights > kL2 ? work.weights : 0) : streamed(work, tiles / rows);
+  const double rate = work.weights <= kWeightsOfMemory ? kL3Rate : kMemoryRate;  // a cycle
+  return {work.products, bytes / rate * 2.0 * rule.lanes,
+          kTransformCost * work.operations * (work.inputs + work.outputs)};
 }
 
 // Sets the knobs of an algorithm that is not direct, for one thread.
@@ -106,7 +111,8 @@ std::pair<double, Values> start_of(const CookToomRule& rule, const std::vector<K
                                    std::size_t algorithm, Values start) {
   const bool alone = rule.target.threads < 2;
   if (algorithm == 0) {
-    const double cost = alone ? cost_of(rule, knobs, rule.algorithms[0]) : rule.direct_cycles;
+    const double cost =
+        alone ? cost_of(rule, knobs, rule.algorithms[0]).total() : rule.direct_cycles;
     return {kWorthIt * cost, std::move(start)};
   }
   const auto set = [&](int knob, std::int64_t value) {
@@ -115,13 +121,15 @@ std::pair<double, Values> start_of(const CookToomRule& rule, const std::vector<K
   set(rule.at.algorithm, static_cast<std::int64_t>(algorithm));
   set(rule.at.unroll, rule.sum.channel_extent <= 4 ? rule.sum.channel_extent : 2);
   set(rule.at.prefetch, rule.at.next_panels < 0 ? 16384 : 0);
-  if (rule.at.next_panels >= 0) set(rule.at.next_panels, 1);
+  const Cost cost = cost_of(rule, knobs, rule.algorithms[algorithm]);
+  // Where memory is asked for weights all the time, processors fetch ahead better than programs.
+  if (rule.at.next_panels >= 0) set(rule.at.next_panels, cost.waits_for_weights() ? 0 : 1);
   if (!alone) {
     SharedStart found = shared_start(rule, knobs, algorithm, std::move(start));
     return {found.cycles, std::move(found.values)};
   }
   set_knobs(rule, knobs, algorithm, start);
-  return {cost_of(rule, knobs, rule.algorithms[algorithm]), std::move(start)};
+  return {cost.total(), std::move(start)};
 }
 
 }  // namespace
@@ -132,7 +140,8 @@ void set_starts(const CookToomRule& rule, Derived& derived) {
   double least = 1e300;
   for (std::size_t i = rule.may_be_direct ? 0 : 1; i < rule.algorithms.size(); ++i) {
     by_cost.push_back(start_of(rule, derived.knobs, i, derived.starts[0]));
-    const double cost = (i == 0 ? kWorthIt : 1) * cost_of(rule, derived.knobs, rule.algorithms[i]);
+    const double cost =
+        (i == 0 ? kWorthIt : 1) * cost_of(rule, derived.knobs, rule.algorithms[i]).total();
     if (cost < least) usual = by_cost.size() - 1, least = cost;
   }
   for (std::size_t i = 0; rule.target.threads > 1 && i < by_cost.size(); ++i)

@@ -97,8 +97,8 @@ class SharedCycles {
   }
   double cycles(double multiply_adds) const { return multiply_adds / (2.0 * rule_.lanes); }
   double rate() const {
-    return work_.weights <= kL3 ? kL3Rate * share_of_l3(threads_)
-                                : kMemoryRate * share_of_memory(threads_);
+    return work_.weights <= kWeightsOfMemory ? kL3Rate * share_of_l3(threads_)
+                                             : kMemoryRate * share_of_memory(threads_);
   }
   static double tail(std::int64_t count, std::int64_t block) {
     return count % block == 0 ? 1 : kTail;
