@@ -5,15 +5,16 @@ include(GNUInstallDirs)
 include(CMakePackageConfigHelpers)
 set(helpers ${CMAKE_INSTALL_LIBEXECDIR}/lathe)
 
-# The rooms behind the headers in one library that shows the headers' names alone.
-set(outward lathe.cpp model_outward.cpp recording.cpp search.cpp session.cpp)
-list(TRANSFORM outward PREPEND ${PROJECT_SOURCE_DIR}/src/api/)
-add_library(liblathe SHARED ${outward})
-set(names ${PROJECT_SOURCE_DIR}/src/api/exported.map)
-# Each alone in its object, so that the library's own copy is the only one that is linked.
-set_source_files_properties(${outward} TARGET_DIRECTORY liblathe lathe_api
+# The rooms behind the headers in one library that shows the headers' names alone. The objects of
+# its functions are named, so that they are in it though nothing inside asks for them.
+set(outward lathe model_outward recording search session)
+list(JOIN outward "|" any)
+list(TRANSFORM outward REPLACE "(.+)" "${PROJECT_SOURCE_DIR}/src/api/\\1.cpp")
+set_source_files_properties(${outward} TARGET_DIRECTORY lathe_api
   PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
-set_target_properties(liblathe PROPERTIES OUTPUT_NAME lathe EXPORT_NAME lathe
+add_library(liblathe SHARED "$<FILTER:$<TARGET_OBJECTS:lathe_api>,INCLUDE,/(${any})[.]cpp>")
+set(names ${PROJECT_SOURCE_DIR}/src/api/exported.map)
+set_target_properties(liblathe PROPERTIES OUTPUT_NAME lathe EXPORT_NAME lathe LINKER_LANGUAGE CXX
   SOVERSION ${PROJECT_VERSION_MAJOR}.${PROJECT_VERSION_MINOR} LINK_DEPENDS ${names})
 if(NOT LATHE_WHEEL)  # which has no links, only copies
   set_target_properties(liblathe PROPERTIES VERSION ${PROJECT_VERSION})
