@@ -78,6 +78,9 @@ class Rewriter {
 
  private:
   void finish() {
+    for (const std::string& name : block_names())
+      while (collect(name)) {
+      }
     for (const std::string& name : block_names()) distribute(name);
     for (const std::string& name : block_names()) separate(name);
     for (const std::string& name : block_names()) contract(name);
@@ -273,6 +276,30 @@ class Rewriter {
   static int iter_named(const ir::Block& from, const std::string& name) {
     const auto found = std::ranges::find(from.iters, name, &ir::BlockIter::name);
     return static_cast<int>(found - from.iters.begin());
+  }
+
+  // Takes a factor out of terms of a sum that have it, where what it multiplies then has few values.
+  bool collect(const std::string& name) {
+    const ir::Block& sum = block(name);
+    if (sum.reduce != ir::ReduceOp::kSum) return false;
+    const auto terms = schedule::terms_of(sum.body);
+    if (terms.size() < 2 || terms.size() > kMostTerms) return false;
+    for (std::size_t t = 0; t + 1 < terms.size(); ++t) {
+      const auto factors = schedule::factors_of(terms[t].value);
+      for (std::size_t f = 0; f < factors.size(); ++f) {
+        if (schedule::iters_of(factors[f]).empty()) continue;
+        const schedule::Collected collected = schedule::collected_by(terms, factors[f]);
+        if (collected.terms < 2) continue;
+        double values = 1;
+        for (const int i : schedule::iters_of(collected.rest))
+          values *= extent_of(nest_, sum.iters[static_cast<std::size_t>(i)]);
+        if (kFewestRows * values <= points_of(nest_, sum) &&
+            step(schedule::Collect{name, static_cast<std::int64_t>(t),
+                                   static_cast<std::int64_t>(f)}))
+          return true;
+      }
+    }
+    return false;
   }
 
   // Reduces apart what needs fewer iterators, or is a product of matrices each.

@@ -44,6 +44,8 @@ const char* reason_of_reduction(Refusal refusal) {
     case Refusal::kNoScan:
       return "this needs a scan that adds, multiplies or takes extremes: each element is one of "
              "these of the one before it and terms; it is cut once, and not of f16 or bf16";
+    case Refusal::kNothingInCommon:
+      return "no other term of the block has that factor; docs/steps.md tells how they are numbered";
     default: return reason_of_intrinsic(refusal);
   }
 }

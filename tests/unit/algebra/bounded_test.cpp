@@ -51,7 +51,9 @@ TEST(Bounded, SumsOverTrianglesAreScans) {
   EXPECT_EQ(steps_of(x + "sum(s:500) select(s<t, X[i,s], 0)"), "scan Y along s as Y.scan");
   // What the terms depend on in any other way stays; so does a chain of very many terms.
   EXPECT_EQ(steps_of("X: f32[500,500]\nY[t] = sum(s) select(s<=t, X[t,s], 0)"), "");
-  EXPECT_EQ(steps_of("X: f32[40,1100000]\nY[i,t:1100000] = sum(s:1100000) select(s<=t, X[i,s], 0)"), "");
+  EXPECT_EQ(steps_of("X: f32[1100000]\nY[t:1100000] = sum(s) select(s<=t, X[s], 0)"), "");
+  EXPECT_EQ(steps_of("X: f32[1100000]\nY[t:1100000] = max(s) select(s<=t, X[s], -inf)"),
+            "scan Y along s");
   EXPECT_EQ(steps_of("X: i32[40,9000]\nY[i,t:9000] = sum(s:9000) select(s<=t, X[i,s], 0)"),
             "scan Y along s");
 }
@@ -296,6 +298,45 @@ TEST(Bounded, PortionsComputeTheSame) {
     if (HasFatalFailure()) return;
   }
   EXPECT_GT(apart, 300);
+}
+
+TEST(Bounded, CollectedTermsComputeTheSame) {
+  int made = 0;
+  for (std::uint64_t seed = 0; seed < 400; ++seed) {
+    Rng rng(seed);
+    const char* const terms[] = {"A[i,k]*C[k,j]", "B[i,k]*C[k,j]",  "C[k,j]",
+                                 "D[i,k]/B[k,k]", "C[k,j]*A[i,k]*2", "A[i,k]/B[k,k]*C[k,j]"};
+    std::string body = terms[rng.below(6)];
+    for (int more = static_cast<int>(rng.between(1, 4)); more > 0; --more)
+      body += pick(rng, {" + ", " - "}) + std::string(terms[rng.below(6)]);
+    const auto i = rng.between(1, 7), j = rng.between(1, 7), k = rng.between(1, 9);
+    const auto declared = [&](const char* name, std::int64_t first, std::int64_t second) {
+      return fmt::format("{}: f32[{},{}] in 1..2", name, first, second);
+    };
+    const std::string text = used({declared("A", i, k), declared("B", std::max(i, k), k),
+                                   declared("C", k, j), declared("D", i, k)},
+                                  body) +
+                             fmt::format("Y[i:{},j:{}] = {}(k:{}) ({})", i, j,
+                                         pick(rng, {"sum", "max"}), k, body);
+    const te::Workload workload = workload_of(text);
+    ir::Nest nest = te::naive_nest(workload);
+    if (!schedule::apply(nest, schedule::Collect{"Y", 0, rng.between(0, 1)})) continue;
+    ++made;
+    expect_same(workload, nest, seed, text + "\n" + ir::print(nest));
+    expect_same(workload, te::naive_nest(rewritten(workload).workload), seed, text);
+    if (HasFatalFailure()) return;
+  }
+  EXPECT_GT(made, 150);
+}
+
+TEST(Bounded, TakesCommonFactorsOutOfTerms) {
+  EXPECT_EQ(steps_of("A: f32[99,256]; B: f32[256,99]; C: f32[256,88]\n"
+                     "Y[i,j] = sum(k) (A[i,k]*C[k,j] + 2*B[k,i]*C[k,j])"),
+            "collect factor 1 of term 0 of Y; contract factor 0 of Y as Y.kept");
+  EXPECT_EQ(steps_of("A: f32[99,64]; B: f32[88,64]\n"
+                     "Y[i,j] = sum(k) (A[i,k]*A[i,k] - 2*A[i,k]*B[j,k])")
+                .find("collect"),
+            std::string::npos);
 }
 
 TEST(Bounded, WhatNeedsOtherIteratorsIsReducedApart) {

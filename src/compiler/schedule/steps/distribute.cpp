@@ -66,15 +66,11 @@ class Distribution {
     int position = analysis::child_with(nest_, ir::kRoot, id);
     remove_block(nest_, id);
     auto name = step_.names.begin();
-    Expr total;
+    std::vector<Term> terms;
     for (const Portion& portion : portions) {
       Expr part = portion.value;
       if (portion.reduces) part = LATHE_TRY(reduced(portion, *name++, position++));
-      part = LATHE_TRY(repeated(portion, std::move(part)));
-      if (!total) total = portion.subtracted ? ir::unary(ir::UnaryOp::kNeg, part) : part;
-      else
-        total = ir::binary(portion.subtracted ? ir::BinaryOp::kSub : ir::BinaryOp::kAdd, total,
-                           part);
+      terms.push_back({LATHE_TRY(repeated(portion, std::move(part))), portion.subtracted});
     }
     NewStage stage(nest_, block_.name, position);
     std::vector<int> now(block_.iters.size(), -1);
@@ -82,7 +78,7 @@ class Distribution {
       const int i = plain_iter(row);
       now[static_cast<std::size_t>(i)] = LATHE_TRY(stage.add(iter(i).name, extent(i)));
     }
-    stage.finish_map(block_.writes, renumbered(total, now));
+    stage.finish_map(block_.writes, renumbered(sum_of(terms), now));
     return {};
   }
 
