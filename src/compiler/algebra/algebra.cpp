@@ -33,12 +33,12 @@ constexpr double kClearly = 64;
 constexpr double kMostEvaluations = 32;  // of a value that may be computed again
 
 constexpr double kLongestScan = 1 << 20;  // terms of floats that are added one after the other
-constexpr double kFewestLanes = 8;      // fewer scans at a time wait for each other's additions
-constexpr double kLeastGain = 4;        // operations that a scan saves for one of its own
-constexpr double kShortWindow = 0.5;    // of the loop: reads at computed places are slower
-constexpr double kFewestBordered = 16;  // terms of which some are worth leaving out
+constexpr double kFewestLanes = 8;        // fewer scans at a time wait for each other's additions
+constexpr double kLeastGain = 4;          // operations that a scan saves for one of its own
+constexpr double kShortWindow = 0.5;      // of the loop: reads at computed places are slower
+constexpr double kFewestBordered = 16;    // terms of which some are worth leaving out
 constexpr std::size_t kMostTerms = 8;
-constexpr double kApartPays = 2;  // operations of what is reduced at once, by those apart
+constexpr double kApartPays = 2;   // operations of what is reduced at once, by those apart
 constexpr double kFewestRows = 4;  // of a product whose operands are read again
 
 double operations_of(ir::UnaryOp op) {
@@ -226,8 +226,7 @@ class Rewriter {
     const ir::Block& from = block(name);
     const int iter = iter_named(from, along);
     const double terms = extent_of(nest_, from.iters[static_cast<std::size_t>(iter)]);
-    const bool rounds =
-        from.reduce == ir::ReduceOp::kSum || from.reduce == ir::ReduceOp::kProd;
+    const bool rounds = from.reduce == ir::ReduceOp::kSum || from.reduce == ir::ReduceOp::kProd;
     if (rounds && is_float(from.body->dtype) && terms > kLongestScan) return false;
     if (!schedule::bounded_terms(nest_, from, iter)) return false;
     const double before = points_of(nest_, from);
@@ -278,7 +277,8 @@ class Rewriter {
     return static_cast<int>(found - from.iters.begin());
   }
 
-  // Takes a factor out of terms of a sum that have it, where what it multiplies then has few values.
+  // Takes a factor out of terms of a sum that have it, where what it multiplies then has few
+  // values.
   bool collect(const std::string& name) {
     const ir::Block& sum = block(name);
     if (sum.reduce != ir::ReduceOp::kSum) return false;
@@ -334,12 +334,12 @@ class Rewriter {
         if (portion.iters.contains(i) || (sums && multiplies))
           (sums ? terms : values) *= extent_of(nest_, iter);
       }
-      apart += values * (terms * std::max(1.0, algebra::operations_of(portion.value)) +
-                         kPerValueKept) +
-               kPerPass;
+      apart +=
+          values * (terms * std::max(1.0, algebra::operations_of(portion.value)) + kPerValueKept) +
+          kPerPass;
     }
-    return apart * kApartPays < points_of(nest_, from) *
-                                    std::max(1.0, algebra::operations_of(from.body));
+    return apart * kApartPays <
+           points_of(nest_, from) * std::max(1.0, algebra::operations_of(from.body));
   }
   bool has_products(const ir::Block& sum, const std::vector<schedule::Portion>& terms) const {
     if (sum.reduce != ir::ReduceOp::kSum || terms.size() < 2) return false;

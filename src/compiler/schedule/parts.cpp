@@ -162,8 +162,8 @@ Collected collected_by(const std::vector<Term>& terms, const Expr& factor) {
     }
     factors.erase(found);
     if (rests.empty()) place = out.all.size();
-    rests.push_back({factors.empty() ? ir::constant(1, factor->dtype) : product_of(factors),
-                     term.subtracted});
+    rests.push_back(
+        {factors.empty() ? ir::constant(1, factor->dtype) : product_of(factors), term.subtracted});
   }
   out.terms = rests.size();
   if (rests.empty()) return out;

@@ -262,10 +262,11 @@ TEST(Bounded, SumsOfTermsComputeTheSame) {
 
 // Reductions of terms that have some of the iterators each, as of all pairs of rows.
 std::string random_portions(Rng& rng) {
-  const char* const terms[] = {"A[i,k]",       "B[i,l]",        "C[k,l]",      "D[k]",
-                               "exp(A[i,k])",  "B[i,l] * E[i]", "E[i]",        "0.5",
-                               "A[i,k]*D[k]",  "abs(C[k,l])",   "f32(k) * 2",  "select(k < l, D[k], 1)",
-                               "min(D[k], 1)", "A[i,k]*B[i,l]", "D[k] * D[l]", "E[j]"};
+  const char* const terms[] = {
+      "A[i,k]",       "B[i,l]",        "C[k,l]",      "D[k]",
+      "exp(A[i,k])",  "B[i,l] * E[i]", "E[i]",        "0.5",
+      "A[i,k]*D[k]",  "abs(C[k,l])",   "f32(k) * 2",  "select(k < l, D[k], 1)",
+      "min(D[k], 1)", "A[i,k]*B[i,l]", "D[k] * D[l]", "E[j]"};
   std::string body = terms[rng.below(16)];
   for (int more = static_cast<int>(rng.between(0, 4)); more > 0; --more)
     body += pick(rng, {" + ", " - "}) + std::string(terms[rng.below(16)]);
@@ -277,7 +278,7 @@ std::string random_portions(Rng& rng) {
   return used({declared("A", i, k), declared("B", i, l), declared("C", k, l), declared("D", most),
                declared("E", i)},
               body) +
-         fmt::format("Y[i:{},j:{}] = {}(k:{},l:{}) ({})", i, rng.between(1, i), //
+         fmt::format("Y[i:{},j:{}] = {}(k:{},l:{}) ({})", i, rng.between(1, i),  //
                      pick(rng, {"sum", "max", "min", "max", "prod"}), k, l, body);
 }
 
@@ -304,7 +305,7 @@ TEST(Bounded, CollectedTermsComputeTheSame) {
   int made = 0;
   for (std::uint64_t seed = 0; seed < 400; ++seed) {
     Rng rng(seed);
-    const char* const terms[] = {"A[i,k]*C[k,j]", "B[i,k]*C[k,j]",  "C[k,j]",
+    const char* const terms[] = {"A[i,k]*C[k,j]", "B[i,k]*C[k,j]",   "C[k,j]",
                                  "D[i,k]/B[k,k]", "C[k,j]*A[i,k]*2", "A[i,k]/B[k,k]*C[k,j]"};
     std::string body = terms[rng.below(6)];
     for (int more = static_cast<int>(rng.between(1, 4)); more > 0; --more)
@@ -313,11 +314,11 @@ TEST(Bounded, CollectedTermsComputeTheSame) {
     const auto declared = [&](const char* name, std::int64_t first, std::int64_t second) {
       return fmt::format("{}: f32[{},{}] in 1..2", name, first, second);
     };
-    const std::string text = used({declared("A", i, k), declared("B", std::max(i, k), k),
-                                   declared("C", k, j), declared("D", i, k)},
-                                  body) +
-                             fmt::format("Y[i:{},j:{}] = {}(k:{}) ({})", i, j,
-                                         pick(rng, {"sum", "max"}), k, body);
+    const std::string text =
+        used({declared("A", i, k), declared("B", std::max(i, k), k), declared("C", k, j),
+              declared("D", i, k)},
+             body) +
+        fmt::format("Y[i:{},j:{}] = {}(k:{}) ({})", i, j, pick(rng, {"sum", "max"}), k, body);
     const te::Workload workload = workload_of(text);
     ir::Nest nest = te::naive_nest(workload);
     if (!schedule::apply(nest, schedule::Collect{"Y", 0, rng.between(0, 1)})) continue;

@@ -41,8 +41,8 @@ bool reduce_together(const ir::Block& block, const Portion& a, const Portion& b)
 
 // Adds the second to the first.
 void add_to(Portion& sum, Portion more) {
-  sum.value = ir::binary(more.subtracted ? ir::BinaryOp::kSub : ir::BinaryOp::kAdd, sum.value,
-                         more.value);
+  sum.value =
+      ir::binary(more.subtracted ? ir::BinaryOp::kSub : ir::BinaryOp::kAdd, sum.value, more.value);
   sum.iters.merge(more.iters);
 }
 
@@ -88,8 +88,7 @@ class Distribution {
   int count() const { return static_cast<int>(block_.iters.size()); }
   // A product has as many equal factors as there are iterations.
   bool goes_over(const Portion& portion, int i) const {
-    return reduces(block_, i) &&
-           (portion.iters.contains(i) || block_.reduce == ReduceOp::kProd);
+    return reduces(block_, i) && (portion.iters.contains(i) || block_.reduce == ReduceOp::kProd);
   }
 
   // Reduces the portion; what reads the result, in the iterators of the old block.
