@@ -333,7 +333,7 @@ TEST(Bounded, CollectedTermsComputeTheSame) {
 TEST(Bounded, TakesCommonFactorsOutOfTerms) {
   EXPECT_EQ(steps_of("A: f32[99,256]; B: f32[256,99]; C: f32[256,88]\n"
                      "Y[i,j] = sum(k) (A[i,k]*C[k,j] + 2*B[k,i]*C[k,j])"),
-            "collect factor 1 of term 0 of Y; contract factor 0 of Y as Y.kept");
+            "collect factor 1 of term 0 of Y; precompute expression 1 of Y as Y.kept");
   EXPECT_EQ(steps_of("A: f32[99,64]; B: f32[88,64]\n"
                      "Y[i,j] = sum(k) (A[i,k]*A[i,k] - 2*A[i,k]*B[j,k])")
                 .find("collect"),
