@@ -202,7 +202,8 @@ class ReferenceWriter {
       units *= growth;
       term =
           times(largest_around(near->a, near->around_a), largest_around(near->b, near->around_b));
-      if (!plain) term = plus(std::move(term), times(bounds_.bound(stage.body), 1 / (units * unit)));
+      if (!plain)
+        term = plus(std::move(term), times(bounds_.bound(stage.body), 1 / (units * unit)));
     }
     const Expr total = reduced(stage, "size", ir::ReduceOp::kSum, std::move(term));
     return where(at_most(total, number(interp::largest_of(dtype))),
