@@ -32,12 +32,13 @@ constexpr int kMostKept = 8;  // expressions of a block
 constexpr double kClearly = 64;
 constexpr double kMostEvaluations = 32;  // of a value that may be computed again
 
-constexpr double kLongestChain = 8192;  // terms that are added one after the other
-constexpr double kFewestLanes = 8;      // fewer scans at a time wait for each other's additions
-constexpr double kLeastGain = 4;        // operations that a scan saves for one of its own
-constexpr double kShortWindow = 0.5;    // of the loop: reads at computed places are slower
-constexpr double kFewestBordered = 16;  // terms of which some are worth leaving out
+constexpr double kLongestScan = 1 << 20;  // terms of floats that are added one after the other
+constexpr double kFewestLanes = 8;        // fewer scans at a time wait for each other's additions
+constexpr double kLeastGain = 4;          // operations that a scan saves for one of its own
+constexpr double kShortWindow = 0.5;      // of the loop: reads at computed places are slower
+constexpr double kFewestBordered = 16;    // terms of which some are worth leaving out
 constexpr std::size_t kMostTerms = 8;
+constexpr double kApartPays = 2;   // operations of what is reduced at once, by those apart
 constexpr double kFewestRows = 4;  // of a product whose operands are read again
 
 double operations_of(ir::UnaryOp op) {
@@ -77,6 +78,9 @@ class Rewriter {
 
  private:
   void finish() {
+    for (const std::string& name : block_names())
+      while (collect(name)) {
+      }
     for (const std::string& name : block_names()) distribute(name);
     for (const std::string& name : block_names()) separate(name);
     for (const std::string& name : block_names()) contract(name);
@@ -222,7 +226,8 @@ class Rewriter {
     const ir::Block& from = block(name);
     const int iter = iter_named(from, along);
     const double terms = extent_of(nest_, from.iters[static_cast<std::size_t>(iter)]);
-    if (is_float(from.body->dtype) && terms > kLongestChain) return false;
+    const bool rounds = from.reduce == ir::ReduceOp::kSum || from.reduce == ir::ReduceOp::kProd;
+    if (rounds && is_float(from.body->dtype) && terms > kLongestScan) return false;
     if (!schedule::bounded_terms(nest_, from, iter)) return false;
     const double before = points_of(nest_, from);
     ir::Nest copy = nest_;  // as it were
@@ -272,23 +277,79 @@ class Rewriter {
     return static_cast<int>(found - from.iters.begin());
   }
 
-  // Sums apart what is a product of matrices each.
-  void distribute(const std::string& name) {
+  // Takes a factor out of terms of a sum that have it, where what it multiplies then has few
+  // values.
+  bool collect(const std::string& name) {
     const ir::Block& sum = block(name);
-    if (sum.reduce != ir::ReduceOp::kSum) return;
+    if (sum.reduce != ir::ReduceOp::kSum) return false;
     const auto terms = schedule::terms_of(sum.body);
-    if (terms.size() < 2 || terms.size() > kMostTerms) return;
+    if (terms.size() < 2 || terms.size() > kMostTerms) return false;
+    for (std::size_t t = 0; t + 1 < terms.size(); ++t) {
+      const auto factors = schedule::factors_of(terms[t].value);
+      for (std::size_t f = 0; f < factors.size(); ++f) {
+        if (schedule::iters_of(factors[f]).empty()) continue;
+        const schedule::Collected collected = schedule::collected_by(terms, factors[f]);
+        if (collected.terms < 2) continue;
+        double values = 1;
+        for (const int i : schedule::iters_of(collected.rest))
+          values *= extent_of(nest_, sum.iters[static_cast<std::size_t>(i)]);
+        if (kFewestRows * values <= points_of(nest_, sum) &&
+            step(schedule::Collect{name, static_cast<std::int64_t>(t),
+                                   static_cast<std::int64_t>(f)}))
+          return true;
+      }
+    }
+    return false;
+  }
+
+  // Reduces apart what needs fewer iterators, or is a product of matrices each.
+  void distribute(const std::string& name) {
+    const ir::Block& from = block(name);
+    const auto portions = schedule::portions_of(from);
+    if (portions.empty() || portions.size() > kMostTerms) return;
+    if (!saves_iterations(from, portions) && !has_products(from, portions)) return;
     schedule::Distribute apart{name, {}};
-    int products = 0;
-    for (const schedule::Term& term : terms) {
-      const Sharing sharing = sharing_of(sum, term.value);
-      if (sharing == Sharing::kNone) return;
-      products += sharing == Sharing::kProduct ? 1 : 0;
+    for (const schedule::Portion& portion : portions) {
+      if (!portion.reduces) continue;
       std::string part = fmt::format("{}.term{}", name, apart.names.size() + 1);
       if (nest_.find_block(part) >= 0 || nest_.find_buffer(part) >= 0) return;
       apart.names.push_back(std::move(part));
     }
-    if (products > 0) step(std::move(apart));
+    step(std::move(apart));
+  }
+  bool saves_iterations(const ir::Block& from,
+                        const std::vector<schedule::Portion>& portions) const {
+    // The order of factors saves what one product can.
+    if (portions.size() == 1 && from.reduce == ir::ReduceOp::kSum &&
+        schedule::factors_of(from.body).size() > 1)
+      return false;
+    const bool multiplies = from.reduce == ir::ReduceOp::kProd;
+    double apart = values_of(from) * static_cast<double>(portions.size());
+    for (const schedule::Portion& portion : portions) {
+      if (!portion.reduces) continue;
+      double values = 1, terms = 1;
+      for (int i = 0; i < static_cast<int>(from.iters.size()); ++i) {
+        const ir::BlockIter& iter = from.iters[static_cast<std::size_t>(i)];
+        const bool sums = iter.kind == ir::IterKind::kReduce;
+        if (portion.iters.contains(i) || (sums && multiplies))
+          (sums ? terms : values) *= extent_of(nest_, iter);
+      }
+      apart +=
+          values * (terms * std::max(1.0, algebra::operations_of(portion.value)) + kPerValueKept) +
+          kPerPass;
+    }
+    return apart * kApartPays <
+           points_of(nest_, from) * std::max(1.0, algebra::operations_of(from.body));
+  }
+  bool has_products(const ir::Block& sum, const std::vector<schedule::Portion>& terms) const {
+    if (sum.reduce != ir::ReduceOp::kSum || terms.size() < 2) return false;
+    int products = 0;
+    for (const schedule::Portion& term : terms) {
+      const Sharing sharing = sharing_of(sum, term.value);
+      if (sharing == Sharing::kNone) return false;
+      products += sharing == Sharing::kProduct ? 1 : 0;
+    }
+    return products > 0;
   }
   // What a term reads again for other elements of the result.
   enum class Sharing { kNone, kAll, kProduct };

@@ -138,6 +138,44 @@ std::vector<Term> terms_of(const Expr& e) {
   return out;
 }
 
+Expr sum_of(const std::vector<Term>& terms) {
+  Expr sum;
+  for (const Term& term : terms) {
+    if (!sum) sum = term.subtracted ? ir::unary(ir::UnaryOp::kNeg, term.value) : term.value;
+    else
+      sum = ir::binary(term.subtracted ? ir::BinaryOp::kSub : ir::BinaryOp::kAdd, sum, term.value);
+  }
+  return sum;
+}
+
+Collected collected_by(const std::vector<Term>& terms, const Expr& factor) {
+  Collected out;
+  std::vector<Term> rests;
+  std::size_t place = 0;  // of the first term that has it
+  for (const Term& term : terms) {
+    std::vector<Expr> factors = factors_of(term.value);
+    const auto found =
+        std::ranges::find_if(factors, [&](const Expr& f) { return ir::equal(f, factor); });
+    if (found == factors.end()) {
+      out.all.push_back(term);
+      continue;
+    }
+    factors.erase(found);
+    if (rests.empty()) place = out.all.size();
+    rests.push_back(
+        {factors.empty() ? ir::constant(1, factor->dtype) : product_of(factors), term.subtracted});
+  }
+  out.terms = rests.size();
+  if (rests.empty()) return out;
+  // The sign of the first is that of all.
+  const bool subtracted = rests.front().subtracted;
+  for (Term& rest : rests) rest.subtracted = rest.subtracted != subtracted;
+  out.rest = sum_of(rests);
+  out.all.insert(out.all.begin() + static_cast<std::ptrdiff_t>(place),
+                 {product_of({out.rest, factor}), subtracted});
+  return out;
+}
+
 Expr product_of(const std::vector<Expr>& factors) {
   Expr product = factors.front();
   for (std::size_t i = 1; i < factors.size(); ++i) {

@@ -30,6 +30,15 @@ struct Term {
   bool subtracted = false;
 };
 std::vector<Term> terms_of(const ir::Expr& e);
+ir::Expr sum_of(const std::vector<Term>& terms);  // at least one
+
+// Terms with a factor taken out of those that have it, at the place of the first of these.
+struct Collected {
+  std::vector<Term> all;
+  ir::Expr rest;          // by what the factor is multiplied
+  std::size_t terms = 0;  // that have the factor
+};
+Collected collected_by(const std::vector<Term>& terms, const ir::Expr& factor);
 
 // The iterators that e depends on, in the order in which its indices have them.
 std::vector<int> iters_in_order(const ir::Expr& e);

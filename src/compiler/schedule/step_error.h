@@ -63,6 +63,7 @@ enum class Refusal : std::uint8_t {
   kNoWindow,
   kNoTerms,
   kNoScan,
+  kNothingInCommon,
 };
 struct StepError {
   Refusal refusal;

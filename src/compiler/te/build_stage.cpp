@@ -290,18 +290,26 @@ class StageBuilder {
         all_, [&](const Iterator& i) { return i.name == name && i.kind == IterKind::kReduce; });
   }
 
+  // In their order; but where something is read along one of them, it is such a one that is last.
   std::vector<int> free_iters(const ReduceSyntax& n, const Expr& body) const {
-    std::set<int> ids;
+    std::set<int> ids, along;
     const auto collect = [&](const Expr& leaf) {
       if (const auto* value = std::get_if<ir::IterValue>(&leaf->value)) ids.insert(value->iter);
-      if (const auto* read = std::get_if<ir::Read>(&leaf->value))
+      if (const auto* read = std::get_if<ir::Read>(&leaf->value)) {
         for (const ir::Affine& index : read->index)
           for (const ir::AffineTerm& term : index.terms) ids.insert(term.iter);
+        for (const ir::AffineTerm& term : read->index.back().terms) along.insert(term.iter);
+      }
       return leaf;
     };
     ir::rewrite_leaves(body, collect);
-    for (const IterSyntax& own : n.iters) ids.erase(own.id);
-    return {ids.begin(), ids.end()};
+    for (const IterSyntax& own : n.iters) ids.erase(own.id), along.erase(own.id);
+    std::vector<int> out(ids.begin(), ids.end());
+    if (!along.empty()) {
+      std::erase(out, *along.rbegin());
+      out.push_back(*along.rbegin());
+    }
+    return out;
   }
 
   int written(Dtype dtype) {

@@ -92,17 +92,22 @@ class Intervals {
 
 }  // namespace
 
-bool saturates(const Workload& workload) {
+bool saturates(const Workload& workload, Saturated what) {
   Intervals intervals(workload.tensors.size());
   std::vector<bool> bounded(workload.tensors.size(), false);  // though it is of what is unbounded
+  std::vector<bool> counts(workload.tensors.size(), what == Saturated::kAnything);
   for (const Stage& stage : workload.stages) {
     const Interval value = intervals.of(stage.body);
     const std::vector<int> read = ir::tensors_of(stage.body);
     const auto was_bounded = [&](int tensor) { return bounded[static_cast<std::size_t>(tensor)]; };
+    const auto is_counted = [&](int tensor) { return counts[static_cast<std::size_t>(tensor)]; };
     const bool free = std::ranges::any_of(read, [&](int tensor) {
-      return was_bounded(tensor) || !intervals.of_tensor(tensor).is_bounded();
+      return was_bounded(tensor) ||
+             (is_counted(tensor) && !intervals.of_tensor(tensor).is_bounded());
     });
     const auto id = static_cast<std::size_t>(stage.tensor);
+    if (stage.reduce == ir::ReduceOp::kSum || std::ranges::any_of(read, is_counted))
+      counts[id] = true;
     const bool reduces = stage.reduce != ir::ReduceOp::kNone;
     if (reduces && std::ranges::any_of(read, was_bounded)) return true;
     if (free && value.is_bounded() && is_float(stage.body->dtype)) {

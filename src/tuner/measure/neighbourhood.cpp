@@ -130,7 +130,7 @@ std::optional<MixedSum> mixed_sum(const te::Workload& workload, const te::Stage&
   const auto* product = std::get_if<ir::Binary>(&stage.body->value);
   const te::Contract& contract = workload.contract;
   if (contract.level() == te::Numerics::kComponentwise ||
-      (contract.algorithm.empty() && te::saturates(workload)) ||
+      (contract.algorithm.empty() && te::saturates(workload, te::Saturated::kSums)) ||
       stage.reduce != ir::ReduceOp::kSum || product == nullptr ||
       product->op != ir::BinaryOp::kMul ||
       (stage.body->dtype != Dtype::kF32 && stage.body->dtype != Dtype::kF64))

@@ -193,22 +193,34 @@ class ReferenceWriter {
     const bool plain = product != nullptr && product->op == ir::BinaryOp::kMul &&
                        !bounds_.bound(product->a) && !bounds_.bound(product->b);
     if (plain) units += 1;
-    const Expr own = plain ? nullptr : bounds_.bound(stage.body);
-    Expr term = size(bounds_.value(stage.body));
+    Expr term = size_of_term(stage.body, plain ? 0 : 1 / (units * unit));
     double growth = 1;
     // What goes on step by step is summed up as it is written.
     const auto near = foreseen_.contains(stage.tensor) ? std::nullopt : mixed_sum(workload_, stage);
     if (near) {
-      term =
-          times(largest_around(near->a, near->around_a), largest_around(near->b, near->around_b));
       growth = allowed_growth(workload_.contract, *near);
       units *= growth;
+      term =
+          times(largest_around(near->a, near->around_a), largest_around(near->b, near->around_b));
+      if (!plain)
+        term = plus(std::move(term), times(bounds_.bound(stage.body), 1 / (units * unit)));
     }
-    const Expr total = reduced(stage, "size", ir::ReduceOp::kSum,
-                               plus(std::move(term), times(own, 1 / (units * unit))));
+    const Expr total = reduced(stage, "size", ir::ReduceOp::kSum, std::move(term));
     return where(at_most(total, number(interp::largest_of(dtype))),
                  plus(times(total, units * unit), number(growth * te::terms_of(stage) * step)),
                  number(kUnbounded));
+  }
+
+  // |term|, and so many times its own bound. A condition that no rounding turns stays outermost: so
+  // what is summed up to a bound is a scan here, too.
+  Expr size_of_term(const Expr& term, double share) {
+    if (const auto* n = std::get_if<ir::Select>(&term->value);
+        n != nullptr && !bounds_.bound(n->condition))
+      return where(bounds_.value(n->condition), size_of_term(n->then, share),
+                   size_of_term(n->otherwise, share));
+    if (const auto* n = std::get_if<ir::Const>(&term->value)) return number(std::abs(n->value));
+    const Expr own = share == 0 ? nullptr : bounds_.bound(term);
+    return plus(size(bounds_.value(term)), times(own, share));
   }
 
   Expr integer_sum_bound(const te::Stage& stage) {

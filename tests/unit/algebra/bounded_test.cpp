@@ -51,7 +51,9 @@ TEST(Bounded, SumsOverTrianglesAreScans) {
   EXPECT_EQ(steps_of(x + "sum(s:500) select(s<t, X[i,s], 0)"), "scan Y along s as Y.scan");
   // What the terms depend on in any other way stays; so does a chain of very many terms.
   EXPECT_EQ(steps_of("X: f32[500,500]\nY[t] = sum(s) select(s<=t, X[t,s], 0)"), "");
-  EXPECT_EQ(steps_of("X: f32[40,9000]\nY[i,t:9000] = sum(s:9000) select(s<=t, X[i,s], 0)"), "");
+  EXPECT_EQ(steps_of("X: f32[1100000]\nY[t:1100000] = sum(s) select(s<=t, X[s], 0)"), "");
+  EXPECT_EQ(steps_of("X: f32[1100000]\nY[t:1100000] = max(s) select(s<=t, X[s], -inf)"),
+            "scan Y along s");
   EXPECT_EQ(steps_of("X: i32[40,9000]\nY[i,t:9000] = sum(s:9000) select(s<=t, X[i,s], 0)"),
             "scan Y along s");
 }
@@ -234,8 +236,10 @@ TEST(Bounded, SumsOfTermsComputeTheSame) {
     std::string body = rng.chance(0.3) ? "-1 * A[i,k]*B[j,k]" : "A[i,k]*B[j,k]";
     std::vector<std::string> names = {"T1"};
     for (int more = static_cast<int>(rng.between(1, 4)); more > 0; --more) {
-      body += pick(rng, {" + ", " - "}) + std::string(terms[rng.below(6)]);
-      names.push_back(fmt::format("T{}", names.size() + 1));
+      const auto term = rng.below(6);
+      body += pick(rng, {" + ", " - "}) + std::string(terms[term]);
+      const bool reduces = std::string_view(terms[term]).contains('k');
+      if (reduces) names.push_back(fmt::format("T{}", names.size() + 1));
     }
     const auto i = rng.between(1, 7), j = rng.between(1, 7), k = rng.between(1, 9);
     const auto declared = [&](const char* name, auto... sizes) {
@@ -254,6 +258,103 @@ TEST(Bounded, SumsOfTermsComputeTheSame) {
     names.pop_back();
     EXPECT_FALSE(schedule::apply(other, schedule::Distribute{"Y", names}));
   }
+}
+
+// Reductions of terms that have some of the iterators each, as of all pairs of rows.
+std::string random_portions(Rng& rng) {
+  const char* const terms[] = {
+      "A[i,k]",       "B[i,l]",        "C[k,l]",      "D[k]",
+      "exp(A[i,k])",  "B[i,l] * E[i]", "E[i]",        "0.5",
+      "A[i,k]*D[k]",  "abs(C[k,l])",   "f32(k) * 2",  "select(k < l, D[k], 1)",
+      "min(D[k], 1)", "A[i,k]*B[i,l]", "D[k] * D[l]", "E[j]"};
+  std::string body = terms[rng.below(16)];
+  for (int more = static_cast<int>(rng.between(0, 4)); more > 0; --more)
+    body += pick(rng, {" + ", " - "}) + std::string(terms[rng.below(16)]);
+  const auto i = rng.between(1, 7), k = rng.between(1, 7), l = rng.between(1, 7);
+  const auto declared = [&](const char* name, auto... sizes) {
+    return fmt::format("{}: f32[{}]", name, fmt::join({sizes...}, ","));
+  };
+  const auto most = std::max({i, k, l});
+  return used({declared("A", i, k), declared("B", i, l), declared("C", k, l), declared("D", most),
+               declared("E", i)},
+              body) +
+         fmt::format("Y[i:{},j:{}] = {}(k:{},l:{}) ({})", i, rng.between(1, i),  //
+                     pick(rng, {"sum", "max", "min", "max", "prod"}), k, l, body);
+}
+
+TEST(Bounded, PortionsComputeTheSame) {
+  int apart = 0;
+  for (std::uint64_t seed = 0; seed < 600; ++seed) {
+    Rng rng(seed);
+    const std::string text = random_portions(rng);
+    const te::Workload workload = workload_of(text);
+    ir::Nest nest = te::naive_nest(workload);
+    schedule::Distribute step{"Y", {}};
+    for (const schedule::Portion& portion : schedule::portions_of(nest.blocks[0]))
+      if (portion.reduces) step.names.push_back(fmt::format("T{}", step.names.size() + 1));
+    if (!schedule::apply(nest, step)) continue;
+    ++apart;
+    expect_same(workload, nest, seed, text + "\n" + ir::print(nest));
+    expect_same(workload, te::naive_nest(rewritten(workload).workload), seed, text);
+    if (HasFatalFailure()) return;
+  }
+  EXPECT_GT(apart, 300);
+}
+
+TEST(Bounded, CollectedTermsComputeTheSame) {
+  int made = 0;
+  for (std::uint64_t seed = 0; seed < 400; ++seed) {
+    Rng rng(seed);
+    const char* const terms[] = {"A[i,k]*C[k,j]", "B[i,k]*C[k,j]",   "C[k,j]",
+                                 "D[i,k]/B[k,k]", "C[k,j]*A[i,k]*2", "A[i,k]/B[k,k]*C[k,j]"};
+    std::string body = terms[rng.below(6)];
+    for (int more = static_cast<int>(rng.between(1, 4)); more > 0; --more)
+      body += pick(rng, {" + ", " - "}) + std::string(terms[rng.below(6)]);
+    const auto i = rng.between(1, 7), j = rng.between(1, 7), k = rng.between(1, 9);
+    const auto declared = [&](const char* name, std::int64_t first, std::int64_t second) {
+      return fmt::format("{}: f32[{},{}] in 1..2", name, first, second);
+    };
+    const std::string text =
+        used({declared("A", i, k), declared("B", std::max(i, k), k), declared("C", k, j),
+              declared("D", i, k)},
+             body) +
+        fmt::format("Y[i:{},j:{}] = {}(k:{}) ({})", i, j, pick(rng, {"sum", "max"}), k, body);
+    const te::Workload workload = workload_of(text);
+    ir::Nest nest = te::naive_nest(workload);
+    if (!schedule::apply(nest, schedule::Collect{"Y", 0, rng.between(0, 1)})) continue;
+    ++made;
+    expect_same(workload, nest, seed, text + "\n" + ir::print(nest));
+    expect_same(workload, te::naive_nest(rewritten(workload).workload), seed, text);
+    if (HasFatalFailure()) return;
+  }
+  EXPECT_GT(made, 150);
+}
+
+TEST(Bounded, TakesCommonFactorsOutOfTerms) {
+  EXPECT_EQ(steps_of("A: f32[99,256]; B: f32[256,99]; C: f32[256,88]\n"
+                     "Y[i,j] = sum(k) (A[i,k]*C[k,j] + 2*B[k,i]*C[k,j])"),
+            "collect factor 1 of term 0 of Y; precompute expression 1 of Y as Y.kept");
+  EXPECT_EQ(steps_of("A: f32[99,64]; B: f32[88,64]\n"
+                     "Y[i,j] = sum(k) (A[i,k]*A[i,k] - 2*A[i,k]*B[j,k])")
+                .find("collect"),
+            std::string::npos);
+}
+
+TEST(Bounded, WhatNeedsOtherIteratorsIsReducedApart) {
+  const std::string rows = "A: f32[30,200]; B: f32[30,180]\n";
+  for (const char* reduce : {"max", "min", "sum"}) {
+    EXPECT_EQ(steps_of(rows + "Y[a] = " + reduce + "(b,c) (A[a,b] - B[a,c])"),
+              "distribute Y as Y.term1, Y.term2");
+    EXPECT_EQ(steps_of("A: f32[30,200]\nY[a,c:50] = " + std::string(reduce) + "(k) abs(A[a,k])"),
+              "distribute Y as Y.term1");
+  }
+  EXPECT_EQ(steps_of("A: f32[30,200]; b: f32[30]\nY[a,c:50] = max(k) (A[a,k] + b[a] + 1)"),
+            "distribute Y as Y.term1");
+  EXPECT_EQ(steps_of("A: f32[30,20]; Y[a,c:50] = prod(k) A[a,k]"), "distribute Y as Y.term1");
+  // What needs all, integers that may wrap, and a term of few operations.
+  EXPECT_EQ(steps_of("A: f32[30,200]; B: f32[200,30]\nY[a,c] = max(k) (A[a,k] + B[k,c])"), "");
+  EXPECT_EQ(steps_of("A: i32[30,200]; B: i32[30,180]\nY[a] = max(b,c) (A[a,b] + B[a,c])"), "");
+  EXPECT_EQ(steps_of("X: f32[30,99]\nY[a,x] = sum(r:9) (X[a,x+r] + 1)"), "");
 }
 
 }  // namespace

@@ -1,6 +1,7 @@
 // What algebra rewrites, as machine code against the evaluation of the expression: bands, blocks,
 // one-hot products and sliding windows of odd sizes, windows that go along one dimension first,
-// divisions that leave a sum, and what several statements have in common.
+// divisions that leave a sum, what several statements have in common, and terms that need other
+// iterators each.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
@@ -39,11 +40,20 @@ constexpr const char* kKinds[] = {
     "X: f32[{0},{0}]\n"
     "M[i] = max(j) select(j <= i, X[i,j], -inf)\n"
     "Y[i,j:{0}] = exp(select(j <= i, X[i,j], -inf) - M[i])",
+    "A: f32[{0},{1}]; B: f32[{0},{2}]; c: f32[{0}]\n"
+    "Y[a] = max(b,d) (A[a,b] - tanh(B[a,d]) + c[a])",
+    "A: f32[{0},{1}]; B: f32[{0},{2}]\nY[a,e:{4}] = sum(b,d) (A[a,b] - 2*B[a,d] + 0.5)",
+    "A: f16[{0},{1}]; B: f16[{0},{2}]\nY[a] = min(b,d) (A[a,b] + B[a,d])",
+    "A: f32[{0},{1}]; b: f32[{0}]\nY[a,d:{2}] = max(k) (A[a,k] + b[a])*2",
+    "X: i8[{0},{1}]; Z: i8[{2},{1}]\nY[a,c] = sum(k) (X[a,k] + Z[c,k] + X[a,k]*Z[c,k])",
+    "A: f32[{0},{1}]; B: f32[{0},{1}]; C: f32[{1},{2}]\n"
+    "Y[i,j] = sum(k) (A[i,k]*C[k,j] - B[i,k]*C[k,j]/3 + A[i,k])",
+    "X: f32[{1},{0}]\nY[i,t:{0}] = sum(s) select(s <= t, exp(X[i,s]), 0)",
 };
 
 TEST(Rewritten, ProgramsOfOddSizesComputeWhatTheExpressionSays) {
   const std::uint64_t first = asked("LATHE_RANDOM_FIRST", 0),
-                      rounds = asked("LATHE_RANDOM_ROUNDS", 68);
+                      rounds = asked("LATHE_RANDOM_ROUNDS", 96);
   const auto targets = testing::runnable_targets();
   for (std::uint64_t seed = first; seed < first + rounds && !HasFailure(); ++seed) {
     Rng rng(seed);

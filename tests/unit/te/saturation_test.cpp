@@ -7,12 +7,12 @@
 namespace lathe::te {
 namespace {
 
-bool saturated(const std::string& text) {
+bool saturated(const std::string& text, Saturated what = Saturated::kAnything) {
   const auto workload =
       parse_workload((text.contains("X") ? "X: f32[6,5]; " : "") +
                      std::string(text.contains("I") ? "I: i32[6,5]; " : "") + text);
   if (!workload) throw std::runtime_error(workload.error().text());
-  return saturates(*workload);
+  return saturates(*workload, what);
 }
 
 TEST(Saturation, IsOfFunctionsThatBoundWhatTheyGet) {
@@ -43,6 +43,20 @@ TEST(Saturation, StagesInBetweenCountWithTheirReaders) {
         "P[i,j] = tanh(X[i,j]); Y[i] = sum(j) X[i,j] * P[i,j]",
         "P[i,j] = tanh(X[i,j]); Y[i] = sum(j) P[i,j]", "Y[i] = max(j) tanh(X[i,j])"})
     EXPECT_TRUE(saturated(text)) << text;
+}
+
+TEST(Saturation, WhatBoundsInputsHidesNoErrorOfASum) {
+  for (const char* text :
+       {"Z[i,j] = tanh(X[i,j]); Y[i,k:6] = sum(j) Z[i,j] * X[k,j]", "Y[i,j] = tanh(X[i,j])",
+        "P[i,j] = tanh(X[i,j]); Y[i] = sum(j) P[i,j]", "Y[i] = sum(j) sigmoid(X[i,j])",
+        "P[i,j] = min(max(X[i,j], 0.0), 6.0); S[i] = sum(j) P[i,j] * X[i,j]; Y[i] = S[i] + P[i,0]"})
+    EXPECT_FALSE(saturated(text, Saturated::kSums)) << text;
+  for (const char* text :
+       {"S[i] = sum(j) X[i,j]; Y[i] = tanh(S[i])",
+        "S[i] = sum(j) X[i,j]; P[i] = S[i] + 1.0; Y[i] = max(min(P[i], 1.0), -1.0)",
+        "S[i] = sum(j) X[i,j]; P[i] = tanh(S[i]); Y[i] = sum(j) P[i] * X[i,j]",
+        "S[i] = sum(j) X[i,j]; Y[o:1] = sum(i) sigmoid(S[i])"})
+    EXPECT_TRUE(saturated(text, Saturated::kSums)) << text;
 }
 
 TEST(Saturation, IsNotOfWhatGrowsWithItsOperand) {

@@ -76,6 +76,11 @@ const Printed kCases[] = {
     {"A: f32[2,3]; Y[i] = sum(k) A[i,k] * (max(l:2) A[l,k])",
      "A: f32[2,3]\nY_acc: f32[3]\noutput Y: f32[2]\n"
      "Y_acc[k:3] = max(l:2) A[l,k]\nY[i:2] = sum(k:3) A[i,k] * Y_acc[k]\n"},
+    // What is read along an iterator is computed along it.
+    {"A: f32[2,3]; P: f32[3,4]; Q: f32[4,5]; Y[i,o] = sum(k) A[i,k] * (sum(r) P[k,r] * Q[r,o])",
+     "A: f32[2,3]\nP: f32[3,4]\nQ: f32[4,5]\nY_acc: f32[3,5]\noutput Y: f32[2,5]\n"
+     "Y_acc[k:3,o:5] = sum(r:4) P[k,r] * Q[r,o]\n"
+     "Y[i:2,o:5] = sum(k:3) A[i,k] * Y_acc[k,o]\n"},
     // Operators: precedence, comparisons turned round, signs.
     {"A: f32[2]; Y[i] = -(A[i] - (A[i] - 1)) * -2 - -(3)",
      "A: f32[2]\noutput Y: f32[2]\nY[i:2] = -(A[i] - (A[i] - 1)) * -2 - -(3)\n"},

@@ -7,6 +7,7 @@
 
 #include "compiler/schedule/steps/annotate.h"
 #include "compiler/schedule/steps/cache.h"
+#include "compiler/schedule/steps/collect.h"
 #include "compiler/schedule/steps/compute_at.h"
 #include "compiler/schedule/steps/contract.h"
 #include "compiler/schedule/steps/cook_toom.h"
@@ -36,9 +37,9 @@
 namespace lathe::schedule {
 
 // In the order in which messages list them.
-using Step =
-    std::variant<Split, Fuse, Reorder, ComputeAt, ReverseComputeAt, Inline, Cache, Layout, Rfactor,
-                 Tensorize, Annotate, CookToom, Merge, Join, Transpose, Reindex, Stream, Strassen,
-                 Rescale, Precompute, Contract, Scan, Window, Distribute, Separate, Share, CutScan>;
+using Step = std::variant<Split, Fuse, Reorder, ComputeAt, ReverseComputeAt, Inline, Cache, Layout,
+                          Rfactor, Tensorize, Annotate, CookToom, Merge, Join, Transpose, Reindex,
+                          Stream, Strassen, Rescale, Precompute, Contract, Scan, Window, Distribute,
+                          Separate, Share, CutScan, Collect>;
 
 }  // namespace lathe::schedule

@@ -61,7 +61,7 @@ Result<std::optional<CookToomRule>> cook_toom_rule(const CpuContext& context,
   const bool demanded = !workload.contract.may_be_direct();
   if (workload.contract.level() < te::Numerics::kLocal) return std::nullopt;
   // Errors are known beside the largest sum, which may be far larger than the largest output.
-  if (!demanded && te::saturates(workload)) return std::nullopt;
+  if (!demanded && te::saturates(workload, te::Saturated::kSums)) return std::nullopt;
   CookToomRule rule;
   rule.may_be_direct = !demanded;
   rule.prepared = begin(workload, context.repeated);

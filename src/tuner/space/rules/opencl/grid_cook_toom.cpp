@@ -81,7 +81,8 @@ std::span<const Meaning> grid_cook_toom_meanings() { return kGridCookToomMeaning
 Result<std::unique_ptr<Alternatives>> offer_grid_cook_toom(const GridContext& context) {
   const te::Workload& workload = context.workload;
   if (workload.contract.level() < te::Numerics::kLocal) return nullptr;
-  if (workload.contract.may_be_direct() && te::saturates(workload)) return nullptr;
+  if (workload.contract.may_be_direct() && te::saturates(workload, te::Saturated::kSums))
+    return nullptr;
   Prepared prepared = begin(workload, algebra::Repeated::kKept);
   prepared.view = view_of(prepared.nest, workload);
   const auto main = static_cast<std::size_t>(main_stage(prepared.view));

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "compiler/algebra/algebra.h"
 #include "compiler/analysis/recurrences.h"
 #include "compiler/analysis/scans.h"
 #include "compiler/te/scan.h"
@@ -130,6 +131,11 @@ double cycles_by_vectors(std::int64_t lanes) {
   const auto each = static_cast<double>(lanes);
   return (3 * std::log2(each) + 4) / 2 / each;
 }
+// Cycles that the terms of an element take, by themselves; two operations begin in a cycle.
+double cycles_of_terms(const ir::Nest& nest, const ScanLoops& loops) {
+  const auto scan = analysis::any_order_scan(nest.blocks[nest.find_block(loops.block)]);
+  return scan ? algebra::operations_of(scan->terms) / 2 : 0;
+}
 
 }  // namespace
 
@@ -162,8 +168,11 @@ ScanBlock<std::int64_t> usual_block(const ir::Nest& nest, const ScanLoops& loops
     const std::int64_t rows = rows_of(nest, loops);
     const bool same_places = extent_of_loop(nest, loops.axis) * bytes % kSamePlaces == 0;
     const std::int64_t together = rows == 0 ? 1 : shared(rows, same_places ? kFewRows : kRows);
+    const auto lanes = static_cast<double>(std::max(1, target.lanes(bytes)));
+    const double terms = cycles_of_terms(nest, loops);
     if (may_go_by_vectors(nest, loops, target) &&
-        cycles_by_vectors(target.lanes(bytes)) < cycles_by_elements(together))
+        cycles_by_vectors(target.lanes(bytes)) + terms / lanes <
+            cycles_by_elements(together) + terms)
       return {std::min(together, kRowsOfVectors), true, true};
     return {together};
   }

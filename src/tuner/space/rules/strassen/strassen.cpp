@@ -119,7 +119,8 @@ Result<std::optional<StrassenRule>> strassen_rule(const CpuContext& context,
   const std::string& wanted = workload.contract.algorithm;
   const bool demanded = wanted == "strassen";
   if (workload.contract.level() < te::Numerics::kNormwise) return std::nullopt;
-  if (!demanded && (!wanted.empty() || te::saturates(workload))) return std::nullopt;
+  if (!demanded && (!wanted.empty() || te::saturates(workload, te::Saturated::kSums)))
+    return std::nullopt;
   StrassenRule rule;
   rule.may_be_direct = !demanded;
   rule.target = target;
