@@ -100,10 +100,29 @@ te::Tensor tensor_of(const ir::Nest& nest, ir::BufferId id, const te::Workload& 
   return tensor;
 }
 
-// What rules see of an element that is read at a computed place (is_anywhere).
-ir::Expr read_anywhere(const ir::Nest& nest, const ir::Lookup& lookup, Dtype dtype) {
-  return ir::read(lookup.tensor, std::vector<ir::Affine>(nest.buffers[lookup.tensor].shape.size()),
-                  dtype, std::numeric_limits<double>::quiet_NaN());
+// Of a lookup whose other indices come from data, as those of "T[I[n],j]": the iterator that goes
+// along its rows one by one. Else -1.
+int along_rows(const ir::Lookup& lookup) {
+  const std::vector<ir::Affine> rows = ir::rough_rows(lookup);
+  const std::vector<ir::AffineTerm>& last = rows.back().terms;
+  if (ir::affine_and_rest(lookup.index.back()).rest || last.size() != 1 || last[0].coef != 1)
+    return -1;
+  bool from_data = false;
+  for (std::size_t d = 0; d + 1 < rows.size(); ++d) {
+    if (rows[d].coef_of(last[0].iter) != 0) return -1;
+    from_data |= !ir::tensors_of(lookup.index[d]).empty();
+  }
+  return from_data ? last[0].iter : -1;
+}
+
+// What rules see of an element that is read at a computed place (is_anywhere), and of a map along
+// which iterator the rows are copied that data chooses (copies_rows).
+ir::Expr read_anywhere(const ir::Nest& nest, const ir::Block& block, const ir::Lookup& lookup,
+                       Dtype dtype, const std::vector<ir::Affine>& of_iter) {
+  std::vector<ir::Affine> index(nest.buffers[lookup.tensor].shape.size());
+  const int along = block.reduce == ir::ReduceOp::kNone ? along_rows(lookup) : -1;
+  if (along >= 0) index.back() = ir::substitute(ir::Affine::iter(along), of_iter);
+  return ir::read(lookup.tensor, std::move(index), dtype, std::numeric_limits<double>::quiet_NaN());
 }
 
 te::Stage stage_of(const ir::Nest& nest, ir::BlockId id, const std::set<std::string>& outer) {
@@ -143,7 +162,7 @@ te::Stage stage_of(const ir::Nest& nest, ir::BlockId id, const std::set<std::str
   }
   stage.body = ir::rewrite_leaves(block.body, [&](const ir::Expr& leaf) -> ir::Expr {
     if (const auto* lookup = std::get_if<ir::Lookup>(&leaf->value))
-      return read_anywhere(nest, *lookup, leaf->dtype);
+      return read_anywhere(nest, block, *lookup, leaf->dtype, of_iter);
     const auto* read = std::get_if<ir::Read>(&leaf->value);
     if (read == nullptr) return leaf;
     std::vector<ir::Affine> index;

@@ -27,7 +27,8 @@ class TileChooser {
     if (streams(rule_, axes_)) choose_accumulators();
     else if (has_lanes_of_channels()) choose_channels();
     else choose_tile();
-    const bool fixed = read_along(stage_) >= 0 || leaves_caches() || tiles_.empty();
+    const bool fixed =
+        read_along(stage_) >= 0 || looks_rows_up() || leaves_caches() || tiles_.empty();
     if (rule_.target.threads > 1 && !fixed) return find_shared();
     complete();
     if (rule_.target.threads < 2) return {start_, {}};
@@ -48,6 +49,7 @@ class TileChooser {
     if (axes_.taps.empty() && passes_once()) stream_weights();
     else share_panels();
     if (read_along(stage_) >= 0) transpose();
+    else if (looks_rows_up()) copy_rows();
     else if (leaves_caches()) walk_along_rows();
     else if (has_lanes_of_channels()) walk_over_pixels();
     choose_copies();
@@ -200,6 +202,25 @@ class TileChooser {
     std::int64_t v = std::min(values(rule_.at.tile_v).back(), kFewRows);
     while (v > 1 && v * (rows + 1) + 1 > rule_.target.vector_registers) --v;
     set(rule_.at.tile_v, v);
+    choose(rule_.at.order, rule_.orders, LoopOrder{{kPixels, kVector}, {kPixels, kVector}});
+  }
+
+  bool looks_rows_up() const {
+    return copies_rows(stage_) && !axes_.pixels.empty() && axes_.vector + 1 == std::ssize(stage_.iters);
+  }
+
+  // One row after the other from end to end, so that each is found once: 512 rows of 64 elements
+  // take half of the time that they take in columns of tiles. Of short rows a few are under way.
+  void copy_rows() {
+    using enum TileAxis;
+    constexpr std::int64_t kVectors = 8;
+    std::int64_t v = 1;
+    for (const std::int64_t wider : values(rule_.at.tile_v))
+      if (wider <= kVectors && (vectors() + wider - 1) / wider < (vectors() + v - 1) / v) v = wider;
+    set(rule_.at.tile_v, v);
+    const std::int64_t rows = std::max<std::int64_t>(1, kVectors / (2 * v));
+    set(rule_.at.tile_p0, std::min(values(rule_.at.tile_p0).back(), rows));
+    if (rule_.at.tile_p1 >= 0) set(rule_.at.tile_p1, 1);
     choose(rule_.at.order, rule_.orders, LoopOrder{{kPixels, kVector}, {kPixels, kVector}});
   }
 
