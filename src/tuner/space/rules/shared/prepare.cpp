@@ -9,6 +9,7 @@
 #include "compiler/ir/expr/effort.h"
 #include "compiler/te/naive_nest.h"
 #include "tuner/space/rules/shared/axes.h"
+#include "tuner/space/rules/shared/places.h"
 #include "tuner/space/rules/shared/reductions.h"
 
 namespace lathe::space {
@@ -115,13 +116,16 @@ int along_rows(const ir::Lookup& lookup) {
   return from_data ? last[0].iter : -1;
 }
 
-// What rules see of an element that is read at a computed place (is_anywhere), and of a map along
-// which iterator the rows are copied that data chooses (copies_rows).
+// What rules see of an element that is read at a computed place (is_anywhere). It shows along which
+// iterator rows lie that data chooses: of a map that copies them (copies_rows), and of a reduction
+// that goes along them.
 ir::Expr read_anywhere(const ir::Nest& nest, const ir::Block& block, const ir::Lookup& lookup,
                        Dtype dtype, const std::vector<ir::Affine>& of_iter) {
   std::vector<ir::Affine> index(nest.buffers[lookup.tensor].shape.size());
-  const int along = block.reduce == ir::ReduceOp::kNone ? along_rows(lookup) : -1;
-  if (along >= 0) index.back() = ir::substitute(ir::Affine::iter(along), of_iter);
+  const int along = along_rows(lookup);
+  if (along >= 0 && (block.reduce == ir::ReduceOp::kNone ||
+                     block.iters[along].kind == ir::IterKind::kReduce))
+    index.back() = ir::substitute(ir::Affine::iter(along), of_iter);
   return ir::read(lookup.tensor, std::move(index), dtype, std::numeric_limits<double>::quiet_NaN());
 }
 
@@ -348,6 +352,7 @@ Prepared prepare(const te::Workload& workload, const CpuTarget& target, algebra:
     prepared.view.contract.free_layout = false;
     return prepared;
   }
+  locate_in_parts(prepared, workload, target);
   split_reductions(prepared, workload, target, shares);
   prepared.view = view_of(prepared.nest, workload);
   return prepared;
