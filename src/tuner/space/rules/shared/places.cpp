@@ -37,6 +37,15 @@ int along_row(const ir::Block& block) {
   return along >= 0 && std::ranges::all_of(ir::reads_of(block.body), lies_along) ? along : -1;
 }
 
+// True if all elements come from inputs: no step could compute others where they are looked up.
+bool reads_inputs(const ir::Nest& nest, const ir::Block& block, int along) {
+  return std::ranges::all_of(ir::reads_of(block.body), [&](const ir::Read* read) {
+    const bool element = std::ranges::any_of(
+        read->index, [&](const ir::Affine& row) { return row.coef_of(along) != 0; });
+    return !element || nest.buffers[read->tensor].scope == ir::Scope::kInput;
+  });
+}
+
 // A power of two, with which both take least in all.
 std::int64_t length_of_part(std::int64_t terms, std::int64_t lanes) {
   const double best = std::sqrt(kPartCost * static_cast<double>(terms * lanes));
@@ -69,7 +78,7 @@ void locate_in_parts(Prepared& prepared, const te::Workload& workload, const Cpu
   for (const ir::BlockId id : prepared.nest.blocks_in_order()) {
     const ir::Block place = prepared.nest.blocks[id];
     const int along = is_place(place) ? along_row(place) : -1;
-    if (along < 0) continue;
+    if (along < 0 || !reads_inputs(prepared.nest, place, along)) continue;
     const std::int64_t terms = prepared.nest.sizes.constant_value(
                            place.iters[static_cast<std::size_t>(along)].extent),
                        lanes = std::max(1, target.lanes(size_of(place.body->dtype)));

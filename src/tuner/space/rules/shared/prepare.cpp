@@ -116,9 +116,21 @@ int along_rows(const ir::Lookup& lookup) {
   return from_data ? last[0].iter : -1;
 }
 
+// True of a map that reads elements of a row wherever data says, as "Y[i,n] = T[i,I[n]]".
+bool picks_in_row(const ir::Block& block, const ir::Lookup& lookup) {
+  if (block.reduce != ir::ReduceOp::kNone || block.index.empty()) return false;
+  const std::vector<ir::Affine> rows = ir::rough_rows(lookup);
+  const std::vector<ir::AffineTerm>& last = block.index.back().terms;
+  if (ir::tensors_of(lookup.index.back()).empty() || last.empty()) return false;
+  for (std::size_t d = 0; d + 1 < rows.size(); ++d)
+    if (ir::affine_and_rest(lookup.index[d]).rest || rows[d].coef_of(last[0].iter) != 0)
+      return false;
+  return rows.back().coef_of(last[0].iter) != 0;
+}
+
 // What rules see of an element that is read at a computed place (is_anywhere). It shows along which
 // iterator rows lie that data chooses: of a map that copies them (copies_rows), and of a reduction
-// that goes along them.
+// that goes along them; and in which row a map picks elements.
 ir::Expr read_anywhere(const ir::Nest& nest, const ir::Block& block, const ir::Lookup& lookup,
                        Dtype dtype, const std::vector<ir::Affine>& of_iter) {
   std::vector<ir::Affine> index(nest.buffers[lookup.tensor].shape.size());
@@ -126,6 +138,9 @@ ir::Expr read_anywhere(const ir::Nest& nest, const ir::Block& block, const ir::L
   if (along >= 0 && (block.reduce == ir::ReduceOp::kNone ||
                      block.iters[along].kind == ir::IterKind::kReduce))
     index.back() = ir::substitute(ir::Affine::iter(along), of_iter);
+  else if (picks_in_row(block, lookup))
+    for (std::size_t d = 0; d + 1 < index.size(); ++d)
+      index[d] = ir::substitute(ir::affine_and_rest(lookup.index[d]).affine, of_iter);
   return ir::read(lookup.tensor, std::move(index), dtype, std::numeric_limits<double>::quiet_NaN());
 }
 
