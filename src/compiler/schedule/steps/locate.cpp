@@ -39,6 +39,7 @@ class Locator {
     LATHE_TRY_STATUS(match_elements());
     LATHE_TRY_STATUS(check_order());
     add_start();
+    LATHE_TRY_STATUS(make_parts_whole());
     return go_through_part();
   }
 
@@ -250,24 +251,46 @@ class Locator {
     add_block(nest_, std::move(finder), parent);
   }
 
-  // The last part begins earlier, so that it has as many elements: those of the part before are
-  // none that were looked for, or none that are better.
-  StepResult<void> go_through_part() {
-    ir::Block& place = nest_.blocks[static_cast<std::size_t>(place_)];
+  // Where a part begins. The last one begins earlier where it would be shorter than the others: of
+  // the part before it has nothing that counts, or nothing that is better.
+  Expr first_of(const Expr& part) const {
+    const Expr first = ir::binary(BinaryOp::kMul, part, place_number(length_));
+    if (terms_ % length_ == 0 && std::holds_alternative<ir::IterValue>(part->value)) return first;
+    return ir::binary(BinaryOp::kMin, first, place_number(terms_ - length_));
+  }
+
+  // An iterator of the block goes through `length_` elements from `first` on.
+  StepResult<void> go_from(BlockId id, int along, const Expr& first, const std::string& subject) {
+    ir::Block& changed = nest_.blocks[static_cast<std::size_t>(id)];
     std::vector<Expr> values;
-    for (int i = 0; i < static_cast<int>(place.iters.size()); ++i)
+    for (int i = 0; i < static_cast<int>(changed.iters.size()); ++i)
       values.push_back(ir::iter_value(i));
+    Expr& value = values[static_cast<std::size_t>(along)];
+    value = ir::binary(BinaryOp::kAdd, first, value);
+    const auto body = ir::with_iterators(changed.body, values);
+    if (!body) return refuse(Refusal::kNotAnExtreme, subject);
+    changed.body = *body;
+    changed.iters[static_cast<std::size_t>(along)].extent = nest_.sizes.constant(length_);
+    return {};
+  }
+
+  // All parts are as long, so that loops over them and in them know nothing of each other.
+  StepResult<void> make_parts_whole() {
+    ir::Block& part = nest_.blocks[static_cast<std::size_t>(part_)];
+    auto& digits = part.iters[static_cast<std::size_t>(through_)].digits;
+    const ir::LoopId inside = digits[1].loop;
+    if (nest_.loops[static_cast<std::size_t>(inside)].extent != nest_.sizes.constant(length_))
+      return refuse(Refusal::kNoParts, step_.by);
+    digits.erase(digits.begin());
+    const int which = plain_iter(part.index[static_cast<std::size_t>(counts_)]);
+    return go_from(part_, through_, first_of(ir::iter_value(which)), step_.by);
+  }
+
+  StepResult<void> go_through_part() {
     const Expr part = ir::cast(ir::read(start_, rows_, Dtype::kI32), Dtype::kI64);
-    const Expr first = ir::binary(BinaryOp::kMin,
-                                  ir::binary(BinaryOp::kMul, part, place_number(length_)),
-                                  place_number(terms_ - length_));
-    Expr& along = values[static_cast<std::size_t>(along_)];
-    along = ir::binary(BinaryOp::kAdd, first, along);
-    const auto body = ir::with_iterators(place.body, values);
-    if (!body) return refuse(Refusal::kNotAnExtreme, step_.block);
-    place.body = *body;
-    ir::BlockIter& iter = place.iters[static_cast<std::size_t>(along_)];
-    iter.extent = nest_.sizes.constant(length_);
+    LATHE_TRY_STATUS(go_from(place_, along_, first_of(part), step_.block));
+    const ir::BlockIter& iter =
+        nest_.blocks[static_cast<std::size_t>(place_)].iters[static_cast<std::size_t>(along_)];
     nest_.loops[static_cast<std::size_t>(iter.digits[0].loop)].extent = iter.extent;
     return {};
   }

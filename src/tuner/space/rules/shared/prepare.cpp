@@ -101,19 +101,30 @@ te::Tensor tensor_of(const ir::Nest& nest, ir::BufferId id, const te::Workload& 
   return tensor;
 }
 
-// Of a lookup whose other indices come from data, as those of "T[I[n],j]": the iterator that goes
-// along its rows one by one. Else -1.
+bool moves(const ir::Expr& index, int iter) {
+  bool found = false;
+  ir::for_each_node(index, [&](const ir::Expr& e) {
+    if (const auto* value = std::get_if<ir::IterValue>(&e->value)) found |= value->iter == iter;
+    if (const auto* read = std::get_if<ir::Read>(&e->value)) found |= touches(read->index, iter);
+  });
+  return found;
+}
+
+// Of a lookup as "T[I[n],j]" or "T[n,I[n] + j]": the iterator that goes along its rows one by one.
+// Else -1.
 int along_rows(const ir::Lookup& lookup) {
-  const std::vector<ir::Affine> rows = ir::rough_rows(lookup);
-  const std::vector<ir::AffineTerm>& last = rows.back().terms;
-  if (ir::affine_and_rest(lookup.index.back()).rest || last.size() != 1 || last[0].coef != 1)
-    return -1;
-  bool from_data = false;
-  for (std::size_t d = 0; d + 1 < rows.size(); ++d) {
-    if (rows[d].coef_of(last[0].iter) != 0) return -1;
-    from_data |= !ir::tensors_of(lookup.index[d]).empty();
-  }
-  return from_data ? last[0].iter : -1;
+  const ir::AffineAndRest last = ir::affine_and_rest(lookup.index.back());
+  if (last.affine.terms.size() != 1 || last.affine.terms[0].coef != 1) return -1;
+  const int along = last.affine.terms[0].iter;
+  if (last.rest && moves(last.rest, along)) return -1;
+  const bool alone = std::none_of(lookup.index.begin(), lookup.index.end() - 1,
+                                  [&](const ir::Expr& index) { return moves(index, along); });
+  return alone ? along : -1;
+}
+
+bool comes_from_data(const ir::Lookup& lookup) {
+  return std::ranges::any_of(lookup.index,
+                             [](const ir::Expr& e) { return !ir::tensors_of(e).empty(); });
 }
 
 // True of a map that reads elements of a row wherever data says, as "Y[i,n] = T[i,I[n]]".
@@ -135,10 +146,14 @@ ir::Expr read_anywhere(const ir::Nest& nest, const ir::Block& block, const ir::L
                        Dtype dtype, const std::vector<ir::Affine>& of_iter) {
   std::vector<ir::Affine> index(nest.buffers[lookup.tensor].shape.size());
   const int along = along_rows(lookup);
-  if (along >= 0 && (block.reduce == ir::ReduceOp::kNone ||
-                     block.iters[along].kind == ir::IterKind::kReduce))
-    index.back() = ir::substitute(ir::Affine::iter(along), of_iter);
-  else if (picks_in_row(block, lookup))
+  const bool reduced = along >= 0 && block.iters[along].kind == ir::IterKind::kReduce;
+  const bool copied = along >= 0 && block.reduce == ir::ReduceOp::kNone && comes_from_data(lookup);
+  if (copied || reduced) index.back() = ir::substitute(ir::Affine::iter(along), of_iter);
+  if (reduced) {
+    const std::vector<ir::Affine> rows = ir::rough_rows(lookup);
+    for (std::size_t d = 0; d + 1 < index.size(); ++d) index[d] = ir::substitute(rows[d], of_iter);
+  }
+  if (along < 0 && picks_in_row(block, lookup))
     for (std::size_t d = 0; d + 1 < index.size(); ++d)
       index[d] = ir::substitute(ir::affine_and_rest(lookup.index[d]).affine, of_iter);
   return ir::read(lookup.tensor, std::move(index), dtype, std::numeric_limits<double>::quiet_NaN());
