@@ -1,7 +1,6 @@
 #include "tuner/space/rules/shared/places.h"
 
 #include <algorithm>
-#include <bit>
 #include <cmath>
 
 #include "compiler/analysis/dependence.h"
@@ -46,10 +45,14 @@ bool reads_inputs(const ir::Nest& nest, const ir::Block& block, int along) {
   });
 }
 
-// A power of two, with which both take least in all.
+// Whole vectors, with which both take least in all. Parts that begin a page apart would share sets
+// of the first cache.
 std::int64_t length_of_part(std::int64_t terms, std::int64_t lanes) {
+  constexpr std::int64_t kApart = 256;
   const double best = std::sqrt(kPartCost * static_cast<double>(terms * lanes));
-  return std::max(4 * lanes, std::int64_t{1} << std::lround(std::log2(best)));
+  const std::int64_t parts = std::max(2L, std::lround(static_cast<double>(terms) / best));
+  const std::int64_t length = ((terms + parts - 1) / parts + lanes - 1) / lanes * lanes;
+  return length % kApart == 0 ? length + lanes : length;
 }
 
 // False if the block is no place of that extreme; then nothing is changed.
