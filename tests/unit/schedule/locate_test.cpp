@@ -27,8 +27,7 @@ std::vector<interp::Tensor> alike_inputs(const te::Workload& workload, Rng& rng)
 void expect_same_places(const te::Workload& workload, const ir::Nest& nest) {
   for (std::uint64_t seed = 0; seed < 40; ++seed) {
     Rng rng(seed);
-    const auto inputs =
-        seed % 2 == 0 ? special_inputs(workload, rng) : alike_inputs(workload, rng);
+    const auto inputs = seed % 2 == 0 ? special_inputs(workload, rng) : alike_inputs(workload, rng);
     const auto want = interp::evaluate(workload, inputs);
     ASSERT_TRUE(want) << want.error().text();
     const auto got = interp::evaluate(ir::SizedNest(nest, {}), inputs);
@@ -61,8 +60,7 @@ const LocatedCase kLocated[] = {
      "X: f32[3,23]\nM[i] = max(k) X[i,k]\n"
      "Y[i] = max(k) select(X[i,k] == M[i] || X[i,k] != X[i,k], k, 0)",
      "Y_acc", "M"},
-    {"integers",
-     "X: i32[3,23]\nM[i] = min(k) X[i,k]\nY[i] = min(k) select(M[i] == X[i,k], k, 60)",
+    {"integers", "X: i32[3,23]\nM[i] = min(k) X[i,k]\nY[i] = min(k) select(M[i] == X[i,k], k, 60)",
      "Y_acc", "M"},
     {"columns",
      "X: f32[23,5]\nM[j] = max(k) X[k,j]\n"

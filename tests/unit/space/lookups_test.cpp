@@ -63,7 +63,7 @@ TEST(Lookups, RowsThatDataChoosesAreCopiedOneAfterTheOther) {
   for (const char* const text :
        {"T: f32[100,{0}]; I: i32[50] in 0..99; Y[n,j] = T[I[n],j]",
         "T: f32[9,5,{0}]; I: i64[7] in 0..8; Y[n,i,j] = T[I[n],i,j] * 2",
-        "T: f32[30,{0}]; I: i32[3,7] in 0..40; Y[m,n,j] = T[I[m,n],j else 1]",
+        "T: f32[30,{0}]; I: i32[21] in 0..40; Y[n,j] = T[I[n],j else 1]",
         "T: f32[30,{0}]; P: f32[21,{0}]; I: i32[21] in 0..29; Y[n,j] = T[I[n],j] + P[n,j]"})
     for (const int width : {2, 7, 13, 64, 100, 301})
       for (const Target& target : {test::avx2(1), test::avx512(2)}) {
@@ -80,7 +80,8 @@ TEST(Lookups, RowsThatDataChoosesAreCopiedOneAfterTheOther) {
         const auto place = [&](const std::string& loop) {
           return std::ranges::find(loops, loop) - loops.begin();
         };
-        EXPECT_LT(place("Y.n.t"), place("Y.j.t")) << fmt::format("{}", fmt::join(loops, ", "));
+        if (width >= 100)  // several tiles along a row
+          EXPECT_LT(place("Y.n.t"), place("Y.j.t")) << fmt::format("{}", fmt::join(loops, ", "));
         check_space(parsed(sized), target, Flavour::kDefault, 3, 1);
       }
 }

@@ -304,9 +304,9 @@ class Locator {
   int counts_ = -1;   // the dimension of the partial results that tells the part
   std::int64_t length_ = 0, terms_ = 0;
   bool keeps_nan_ = false;
-  std::vector<Affine> rows_;                     // of the extreme, as the place reads it
-  std::vector<int> dims_;                        // of the extreme, by dimension of its parts
-  std::vector<std::optional<Affine>> of_part_;   // its iterators, in those of the place
+  std::vector<Affine> rows_;                    // of the extreme, as the place reads it
+  std::vector<int> dims_;                       // of the extreme, by dimension of its parts
+  std::vector<std::optional<Affine>> of_part_;  // its iterators, in those of the place
 };
 
 }  // namespace

@@ -37,10 +37,9 @@
 namespace lathe::schedule {
 
 // In the order in which messages list them.
-using Step =
-    std::variant<Split, Fuse, Reorder, ComputeAt, ReverseComputeAt, Inline, Cache, Layout, Rfactor,
-                 Tensorize, Annotate, CookToom, Merge, Join, Transpose, Reindex, Stream, Strassen,
-                 Rescale, Precompute, Contract, Scan, Window, Distribute, Separate, Share, CutScan,
-                 Locate>;
+using Step = std::variant<Split, Fuse, Reorder, ComputeAt, ReverseComputeAt, Inline, Cache, Layout,
+                          Rfactor, Tensorize, Annotate, CookToom, Merge, Join, Transpose, Reindex,
+                          Stream, Strassen, Rescale, Precompute, Contract, Scan, Window, Distribute,
+                          Separate, Share, CutScan, Locate>;
 
 }  // namespace lathe::schedule
