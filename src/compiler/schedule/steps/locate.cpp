@@ -20,7 +20,7 @@ using ir::BufferId;
 using ir::Expr;
 using ir::ReduceOp;
 
-bool is_extreme(ReduceOp op) { return op == ReduceOp::kMin || op == ReduceOp::kMax; }
+bool takes_extreme(ReduceOp op) { return op == ReduceOp::kMin || op == ReduceOp::kMax; }
 
 Expr place_number(std::int64_t value, Dtype dtype = Dtype::kI64) {
   return ir::constant(static_cast<double>(value), dtype);
@@ -54,7 +54,7 @@ class Locator {
   StepResult<void> find_parts() {
     const ir::Block& all = block(extreme_);
     const auto* read = std::get_if<ir::Read>(&all.body->value);
-    if (!is_extreme(all.reduce) || read == nullptr || read->pad ||
+    if (!takes_extreme(all.reduce) || read == nullptr || read->pad ||
         !has_first_loops(nest_, extreme_))
       return refuse(Refusal::kNotAnExtreme, step_.by);
     partial_ = read->tensor;
@@ -89,7 +89,7 @@ class Locator {
   // The reduction that is to go through one part, and where it reads the extreme.
   StepResult<void> find_place() {
     const ir::Block& place = block(place_);
-    if (!is_extreme(place.reduce) || !has_first_loops(nest_, place_) ||
+    if (!takes_extreme(place.reduce) || !has_first_loops(nest_, place_) ||
         buffer(place.writes).constant)
       return refuse(Refusal::kNotAnExtreme, step_.block);
     for (int i = 0; i < static_cast<int>(place.iters.size()); ++i)

@@ -9,7 +9,7 @@ namespace lathe::space {
 namespace {
 
 // So many vectors of a row are worth parts.
-constexpr std::int64_t kLongRow = 32;
+constexpr std::int64_t kRowWorthParts = 32;
 // What the extreme of a part costs beside its elements, in vectors of a part that is gone through
 // for the place: the extreme of its lanes, a store, and a comparison.
 constexpr double kPartCost = 2;
@@ -85,7 +85,7 @@ void locate_in_parts(Prepared& prepared, const te::Workload& workload, const Cpu
     const std::int64_t terms = prepared.nest.sizes.constant_value(
                            place.iters[static_cast<std::size_t>(along)].extent),
                        lanes = std::max(1, target.lanes(size_of(place.body->dtype)));
-    if (terms < kLongRow * lanes) continue;
+    if (terms < kRowWorthParts * lanes) continue;
     for (const int tensor : ir::tensors_of(place.body)) {
       const auto writers = analysis::writers_of(prepared.nest, tensor);
       if (writers.size() == 1 &&
