@@ -85,7 +85,7 @@ std::int64_t CardStream::number() const {
   return handle == nullptr ? kDefault : reinterpret_cast<std::intptr_t>(handle);
 }
 
-bool find_stream(PyObject* given, const std::vector<PyObject*>& arrays, CardStream& stream) {
+bool find_stream(PyObject* given, const Few<PyObject*>& arrays, CardStream& stream) {
   if (given != nullptr && given != Py_None) return take_given(given, stream);
   for (PyObject* array : arrays)
     if (array != nullptr && is_told_by_exchange(array, stream)) return true;

@@ -4,7 +4,7 @@
 #include <nanobind/nanobind.h>
 
 #include <cstdint>
-#include <vector>
+#include "few.h"
 
 namespace lathe::python {
 
@@ -19,6 +19,6 @@ struct CardStream {
 // arrays comes from, where it tells that by DLPack's exchange functions; else PyTorch's, if PyTorch
 // uses cards in this process; else the default one. False with Python's error set if something does
 // not fit.
-bool find_stream(PyObject* given, const std::vector<PyObject*>& arrays, CardStream& stream);
+bool find_stream(PyObject* given, const Few<PyObject*>& arrays, CardStream& stream);
 
 }  // namespace lathe::python

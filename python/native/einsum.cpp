@@ -90,7 +90,7 @@ bool Einsum::describe(PyObject* arguments, const Told& told, Views& views, std::
   if (!add_threads(key, told.threads)) return false;
   if (is_given(told.numerics) && !add_text(key, told.numerics)) return false;
   for (Py_ssize_t i = 1; i < count; ++i) {
-    View& view = views.emplace_back();
+    View& view = views.add();
     if (!view.look(PyTuple_GetItem(arguments, i), "", false)) return false;
     const DLTensor& tensor = view.tensor();
     if (tensor.ndim > View::kDimensions || !is_aligned(tensor)) return false;

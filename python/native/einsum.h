@@ -3,7 +3,6 @@
 
 #include <nanobind/nanobind.h>
 
-#include <deque>
 #include <string>
 #include <unordered_map>
 #include <vector>
@@ -27,7 +26,6 @@ class Einsum {
   void forget() { known_.clear(); }
 
  private:
-  using Views = std::deque<View>;
   struct Known {
     nanobind::object kernel;
     std::vector<std::vector<int>> orders;

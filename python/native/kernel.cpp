@@ -9,7 +9,6 @@
 #include <cstring>
 
 #include "failure.h"
-#include "new_array.h"
 #include "outside.h"
 #include "running.h"
 #include "runtime/artifact/check.h"
@@ -70,6 +69,8 @@ void Kernel::Memory::operator()(std::byte* memory) const { std::free(memory); }
 
 Kernel::Kernel(std::shared_ptr<Library> library) : library_(std::move(library)) {
   check_layouts(*library_);
+  for (std::size_t i = 0; i < library_->outputs(); ++i)
+    new_outputs_.emplace_back(tensor(library_->inputs() + i));
   for (std::size_t i = 0; i < library_->inputs(); ++i) {
     if (tensor(i).constant == 0) continue;
     if (library_->is_for_card()) {  // which keeps what it makes of them
@@ -153,7 +154,7 @@ bool Kernel::take_keyword(const char* name, PyObject* value, Given& given) const
 
 bool Kernel::sort(PyObject* arguments, PyObject* keywords, Given& given) const {
   const std::size_t inputs = library_->inputs();
-  given.inputs.assign(inputs, nullptr);
+  while (given.inputs.size() < inputs) given.inputs.push_back(nullptr);
   const auto count = static_cast<std::size_t>(PyTuple_Size(arguments));
   // All inputs, or those that are not constant.
   const bool skips = count < inputs && count == inputs - constants_.size();
@@ -176,7 +177,7 @@ bool Kernel::sort(PyObject* arguments, PyObject* keywords, Given& given) const {
 }
 
 // Of the framework that the inputs come from, else of NumPy; on a card beside the inputs.
-PyObject* Kernel::make_outputs(const Given& given, const Looked& looked) const {
+PyObject* Kernel::make_outputs(const Given& given, const Looked& looked) {
   const Exchange* exchange = nullptr;
   for (PyObject* input : given.inputs)
     if (exchange == nullptr && input != nullptr && PyObject_CheckBuffer(input) == 0)
@@ -185,10 +186,10 @@ PyObject* Kernel::make_outputs(const Given& given, const Looked& looked) const {
   for (const DLTensor* input : looked.inputs)
     if (library_->is_for_card() && input != nullptr && input->device.device_type == kDLCUDA)
       device = input->device;
-  if (library_->outputs() == 1) return new_array(tensor(library_->inputs()), exchange, device);
+  if (library_->outputs() == 1) return new_outputs_[0].make(exchange, device);
   PyObject* all = PyTuple_New(static_cast<Py_ssize_t>(library_->outputs()));
   for (std::size_t i = 0; all != nullptr && i < library_->outputs(); ++i) {
-    PyObject* made = new_array(tensor(library_->inputs() + i), exchange, device);
+    PyObject* made = new_outputs_[i].make(exchange, device);
     if (made == nullptr) {
       Py_DecRef(all);
       return nullptr;
@@ -199,8 +200,8 @@ PyObject* Kernel::make_outputs(const Given& given, const Looked& looked) const {
 }
 
 // `result` is a new reference to what the call returns.
-bool Kernel::outputs_of(const Given& given, const Looked& looked, std::vector<nb::object>& outputs,
-                        PyObject*& result) const {
+bool Kernel::outputs_of(const Given& given, const Looked& looked, Few<nb::object>& outputs,
+                        PyObject*& result) {
   if (given.out != nullptr) Py_IncRef(result = given.out);
   else result = make_outputs(given, looked);
   if (result == nullptr) return false;
@@ -237,18 +238,18 @@ bool Kernel::look_at_inputs(const Given& given, Looked& looked) const {
   for (std::size_t i = 0; i < given.inputs.size(); ++i) {
     looked.inputs.push_back(nullptr);
     if (given.inputs[i] == nullptr) continue;
-    View& view = looked.views.emplace_back();
+    View& view = looked.views.add();
     if (!view.look(given.inputs[i], tensor(i).name, false, stream)) return false;
     looked.inputs[i] = &view.tensor();
   }
   return true;
 }
 
-bool Kernel::look_at_outputs(const std::vector<nb::object>& outputs, Looked& looked) const {
+bool Kernel::look_at_outputs(const Few<nb::object>& outputs, Looked& looked) const {
   std::int64_t number = 0;
   const std::int64_t* stream = stream_number(looked, number);
   for (std::size_t i = 0; i < outputs.size(); ++i) {
-    View& view = looked.views.emplace_back();
+    View& view = looked.views.add();
     if (!view.look(outputs[i].ptr(), tensor(library_->inputs() + i).name, true, stream))
       return false;
     looked.outputs.push_back(&view.tensor());
@@ -421,7 +422,7 @@ PyObject* Kernel::call(PyObject* arguments, PyObject* keywords) {
 }
 
 PyObject* Kernel::finish(const Given& given, Looked& looked) {
-  std::vector<nb::object> outputs;
+  Few<nb::object> outputs;
   PyObject* result = nullptr;
   if (outputs_of(given, looked, outputs, result) && look_at_outputs(outputs, looked) &&
       run_released(looked))
@@ -437,7 +438,7 @@ double Kernel::time(PyObject* inputs, double seconds) {
                   "events of its stream, as torch.cuda.Event",
                   ""});
   Given given;
-  std::vector<nb::object> outputs;
+  Few<nb::object> outputs;
   PyObject* result = nullptr;
   Looked looked;
   bool fine = sort(inputs, nullptr, given) && look_at_inputs(given, looked) &&

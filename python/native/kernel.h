@@ -5,14 +5,15 @@
 
 #include <atomic>
 #include <cstddef>
-#include <deque>
 #include <map>
 #include <memory>
 #include <mutex>
 #include <vector>
 
 #include "card_stream.h"
+#include "few.h"
 #include "library.h"
+#include "new_array.h"
 #include "openmp.h"
 #include "view.h"
 
@@ -46,14 +47,14 @@ class Kernel {
 
   // A call on its way.
   struct Given {
-    std::vector<PyObject*> inputs;  // null: left out; borrowed
-    PyObject* out = nullptr;        // borrowed; null: to be made
-    PyObject* stream = nullptr;     // borrowed; of a card; null: to be found
+    Few<PyObject*> inputs;       // null: left out; borrowed
+    PyObject* out = nullptr;     // borrowed; null: to be made
+    PyObject* stream = nullptr;  // borrowed; of a card; null: to be found
   };
   struct Looked {
-    std::deque<View> views;
-    std::vector<const DLTensor*> inputs;
-    std::vector<DLTensor*> outputs;
+    Views views;
+    Few<const DLTensor*> inputs;
+    Few<DLTensor*> outputs;
     CardStream stream;
     bool gives_constants = false;
   };
@@ -77,10 +78,10 @@ class Kernel {
   std::string keyword_of(std::size_t input) const;
   bool take_keyword(const char* name, PyObject* value, Given& given) const;
   bool look_at_inputs(const Given& given, Looked& looked) const;
-  bool look_at_outputs(const std::vector<nanobind::object>& outputs, Looked& looked) const;
-  bool outputs_of(const Given& given, const Looked& looked, std::vector<nanobind::object>& outputs,
-                  PyObject*& result) const;
-  PyObject* make_outputs(const Given& given, const Looked& looked) const;
+  bool look_at_outputs(const Few<nanobind::object>& outputs, Looked& looked) const;
+  bool outputs_of(const Given& given, const Looked& looked, Few<nanobind::object>& outputs,
+                  PyObject*& result);
+  PyObject* make_outputs(const Given& given, const Looked& looked);
   bool check_card_constants(const Given& given, Looked& looked) const;
   std::int64_t const* stream_number(const Looked& looked, std::int64_t& number) const;
   // These two are called without the GIL, the second under the lock.
@@ -101,6 +102,7 @@ class Kernel {
   std::unique_ptr<OpenMpThreads> torch_threads_;
   int forks_ = 0;  // of this process, when the handle was made
   std::vector<Constant> constants_;
+  std::vector<NewArrays> new_outputs_;
   std::atomic<bool> packed_on_card_ = false;
 };
 

@@ -47,23 +47,20 @@ const char* numpy_name(const lathe_artifact_tensor& t) {
                          : "i1";
 }
 
-PyObject* numpy_empty(const lathe_artifact_tensor& t) {
+// What numpy.empty takes.
+PyObject* empty_arguments(const lathe_artifact_tensor& t) {
   const char* type = numpy_name(t);
   if (type == nullptr) {
     raise_invalid(quoted(t) +
                   " is of bf16, which NumPy does not have; give an array for it as out");
     return nullptr;
   }
-  // Filled under the GIL, which an import may let go of: then two find the same.
-  static PyObject* empty = nullptr;
-  if (empty == nullptr) {
-    const nb::object numpy = nb::steal(PyImport_ImportModule("numpy"));
-    if (!numpy.is_valid()) return nullptr;
-    empty = PyObject_GetAttrString(numpy.ptr(), "empty");
-  }
-  if (empty == nullptr) return nullptr;
-  const nb::object shape = nb::steal(shape_of(t));
-  return PyObject_CallFunction(empty, "Os", shape.ptr(), type);
+  const nb::object numpy = nb::steal(PyImport_ImportModule("numpy"));
+  if (!numpy.is_valid()) return nullptr;
+  const nb::object dtype = nb::steal(PyObject_CallMethod(numpy.ptr(), "dtype", "s", type)),
+                   shape = nb::steal(shape_of(t));
+  if (!dtype.is_valid() || !shape.is_valid()) return nullptr;
+  return PyTuple_Pack(2, shape.ptr(), dtype.ptr());
 }
 
 void set_error(void*, const char* kind, const char* message) {
@@ -72,14 +69,28 @@ void set_error(void*, const char* kind, const char* message) {
 
 }  // namespace
 
-PyObject* new_array(const lathe_artifact_tensor& want, const Exchange* exchange, DLDevice device) {
+PyObject* NewArrays::numpy_empty() {
+  // Filled under the GIL, which an import may let go of: then two find the same.
+  static PyObject* empty = nullptr;
+  if (empty == nullptr) {
+    const nb::object numpy = nb::steal(PyImport_ImportModule("numpy"));
+    if (!numpy.is_valid()) return nullptr;
+    empty = PyObject_GetAttrString(numpy.ptr(), "empty");
+  }
+  if (!arguments_.is_valid()) arguments_ = nb::steal(empty_arguments(*tensor_));
+  if (empty == nullptr || !arguments_.is_valid()) return nullptr;
+  return PyObject_Call(empty, arguments_.ptr(), nullptr);
+}
+
+PyObject* NewArrays::make(const Exchange* exchange, DLDevice device) {
+  const lathe_artifact_tensor& want = *tensor_;
   if (exchange == nullptr && device.device_type != kDLCPU) {
     raise_invalid(quoted(want) +
                   " is made on a card, where Lathe makes no arrays for this framework; give one "
                   "for it as out, as cupy.empty(shape, dtype)");
     return nullptr;
   }
-  if (exchange == nullptr) return numpy_empty(want);
+  if (exchange == nullptr) return numpy_empty();
   DLTensor prototype{};
   prototype.device = device;
   prototype.ndim = static_cast<int>(want.ndim);

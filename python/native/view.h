@@ -5,6 +5,8 @@
 #include <nanobind/nanobind.h>
 
 #include <cstdint>
+#include <iterator>
+#include <list>
 #include <string>
 
 #include "exchange.h"
@@ -44,6 +46,22 @@ class View {
   Py_buffer buffer_;
   bool has_buffer_ = false;
   PyObject* capsule_ = nullptr;
+};
+
+// Those of a call: they stay where they are, and the first need no memory of their own.
+class Views {
+ public:
+  View& add() { return used_ < std::size(few_) ? few_[used_++] : more_.emplace_back(); }
+  std::size_t size() const { return used_ + more_.size(); }
+  View& operator[](std::size_t i) {
+    if (i < used_) return few_[i];
+    return *std::next(more_.begin(), static_cast<std::ptrdiff_t>(i - used_));
+  }
+
+ private:
+  View few_[4];
+  std::size_t used_ = 0;
+  std::list<View> more_;
 };
 
 }  // namespace lathe::python

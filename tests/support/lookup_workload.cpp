@@ -17,12 +17,12 @@ class LookupGenerator {
 
   std::string text() {
     using Form = std::string (LookupGenerator::*)();
-    static constexpr std::array<Form, 13> kForms = {
-        &LookupGenerator::shifted,     &LookupGenerator::shifted,   &LookupGenerator::embedding,
-        &LookupGenerator::embedding,   &LookupGenerator::resize,    &LookupGenerator::edges,
-        &LookupGenerator::pooling,     &LookupGenerator::regrouped, &LookupGenerator::table,
-        &LookupGenerator::of_stage,    &LookupGenerator::computed,  &LookupGenerator::bag_of_rows,
-        &LookupGenerator::from_numbers};
+    static constexpr std::array<Form, 14> kForms = {
+        &LookupGenerator::shifted,      &LookupGenerator::shifted,   &LookupGenerator::embedding,
+        &LookupGenerator::embedding,    &LookupGenerator::resize,    &LookupGenerator::edges,
+        &LookupGenerator::pooling,      &LookupGenerator::regrouped, &LookupGenerator::table,
+        &LookupGenerator::of_stage,     &LookupGenerator::computed,  &LookupGenerator::bag_of_rows,
+        &LookupGenerator::from_numbers, &LookupGenerator::rows};
     return (this->*kForms[rng_.below(kForms.size())])();
   }
 
@@ -62,6 +62,19 @@ class LookupGenerator {
       return head + places(std::to_string(n), -5, 5) + left +
              used(fmt::format("T[min(max(I[n],0),{}),j]", rows - 1)) + "\n";
     return head + places(std::to_string(n), 0, rows - 1) + left + used("T[I[n],j]") + "\n";
+  }
+
+  // Pieces of two axes, also with long rows, each copied as it lies.
+  std::string rows() {
+    const std::int64_t n = size(), count = size(), i = size() % 5 + 1, j = rng_.between(1, 70);
+    const std::string head = tensor("T", {count, i, j});
+    if (coin(0.3))
+      return head + places(std::to_string(n), -2, count) +
+             "Y[n,i,j] = " + used("T[I[n],i,j else 1]") + "\n";
+    return head + places(std::to_string(n), 0, count - 1) +
+           (coin() ? "Y[n,i,j] = " + used("T[I[n],i,j]")
+                   : "Y[i,n,j] = " + used("T[I[n],i,j] + T[0,i,j]")) +
+           "\n";
   }
 
   // Each row begins elsewhere.

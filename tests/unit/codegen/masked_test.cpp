@@ -81,6 +81,30 @@ TEST(Masked, MasksThatAreUsedTwice) {
   EXPECT_NE(ir->find("@llvm.masked.load.v8f32"), ir->npos) << *ir;
 }
 
+// The last elements of rows are stored as whole vectors where masked stores take long.
+TEST(Masked, FirstLanesAreStoredWithoutAMask) {
+  for (const Dtype dtype : kTypes)
+    for (const int width : {3, 5, 7, 13, 21, 31}) {
+      const std::string other = dtype == Dtype::kBool ? "" : " * 2";
+      const std::string text =
+          fmt::format("A: {}[20,{}]\nB[i,j] = A[i,j]{}\n", name_of(dtype), width, other);
+      const Trace trace = {Split{"B.j", std::int64_t{8}, "jo", "ji", ir::Tail::kPeel},
+                           vectorized("ji")};
+      check_text(text, trace);
+      ir::Nest nest = te::naive_nest(*te::parse_workload(text));
+      ASSERT_TRUE(schedule::apply(nest, trace));
+      for (const char* const name : {"cpu:haswell", "cpu:skylake-avx512"}) {
+        const Target target = testing::resolved(name);
+        const auto program = lower::lower(ir::SizedNest(nest, {}), target);
+        ASSERT_TRUE(program) << program.error().text();
+        const auto ir = codegen::llvm_ir(*program, target);
+        ASSERT_TRUE(ir) << ir.error().text();
+        const bool masked = ir->find("@llvm.masked.store") != ir->npos;
+        EXPECT_EQ(masked, target.as_cpu().has_avx512_masks) << text << *ir;
+      }
+    }
+}
+
 // A padded copy of what a dilated window reads, as wide as padding and tensor together.
 TEST(Masked, PaddedCopiesOfAnyWidth) {
   const Cache copy{.buffer = "A",

@@ -1,5 +1,8 @@
 // Spaces of expressions whose indices are computed: every configuration computes them.
+#include <algorithm>
+
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <gtest/gtest.h>
 
 #include "compiler/te/parse.h"
@@ -53,6 +56,34 @@ TEST(Lookups, RowsAreCopiedAsVectors) {
     }
   EXPECT_TRUE(vectors);
   EXPECT_TRUE(shared);
+}
+
+// Whatever their sizes, rows that data chooses follow each other, also in pieces of several axes.
+TEST(Lookups, RowsThatDataChoosesAreCopiedOneAfterTheOther) {
+  for (const char* const text :
+       {"T: f32[100,{0}]; I: i32[50] in 0..99; Y[n,j] = T[I[n],j]",
+        "T: f32[9,5,{0}]; I: i64[7] in 0..8; Y[n,i,j] = T[I[n],i,j] * 2",
+        "T: f32[30,{0}]; I: i32[21] in 0..40; Y[n,j] = T[I[n],j else 1]",
+        "T: f32[30,{0}]; P: f32[21,{0}]; I: i32[21] in 0..29; Y[n,j] = T[I[n],j] + P[n,j]"})
+    for (const int width : {2, 7, 13, 64, 100, 301})
+      for (const Target& target : {test::avx2(1), test::avx512(2)}) {
+        const std::string sized = fmt::format(fmt::runtime(text), width);
+        SCOPED_TRACE(sized);
+        const auto space = derive_space(parsed(sized), target, Flavour::kDefault);
+        ASSERT_TRUE(space.has_value());
+        const schedule::Trace trace = (*space)->trace((*space)->default_config());
+        const auto reorder = std::ranges::find_if(trace, [](const schedule::Step& step) {
+          return std::holds_alternative<schedule::Reorder>(step);
+        });
+        ASSERT_NE(reorder, trace.end());
+        const auto& loops = std::get<schedule::Reorder>(*reorder).loops;
+        const auto place = [&](const std::string& loop) {
+          return std::ranges::find(loops, loop) - loops.begin();
+        };
+        if (width >= 100)  // several tiles along a row
+          EXPECT_LT(place("Y.n.t"), place("Y.j.t")) << fmt::format("{}", fmt::join(loops, ", "));
+        check_space(parsed(sized), target, Flavour::kDefault, 3, 1);
+      }
 }
 
 }  // namespace

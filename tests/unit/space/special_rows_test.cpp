@@ -1,7 +1,9 @@
 // NaN, infinities, zeros of both signs, the smallest and the largest numbers in rows that go
 // through several reductions together, also in parts: what the expression says.
 #include <algorithm>
+#include <cmath>
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include "compiler/lower/lower.h"
@@ -84,6 +86,57 @@ INSTANTIATE_TEST_SUITE_P(
         "X: f32[5,601]; M[i] = max(k) X[i,k]\n"
         "Y[i] = min(k) select(X[i,k] == M[i] || X[i,k] != X[i,k], k, 601)",
         "X: f16[5,601]; M[i] = min(k) X[i,k]; Y[i] = min(k) select(X[i,k] == M[i], k, 601)"));
+
+// Few different numbers, so that most extremes are there several times, and NaN in some rows.
+void make_alike(interp::Tensor& x, Rng& rng) {
+  const std::int64_t most = rng.between(1, 40);
+  for (double& value : x.values) value = static_cast<double>(rng.between(0, most));
+  if (rng.chance(0.5))
+    for (int i = 0; i < 4; ++i) x.values[rng.below(x.values.size())] = std::nan("");
+}
+
+bool locates(const schedule::Trace& trace) {
+  return std::ranges::any_of(trace, [](const schedule::Step& step) {
+    return std::holds_alternative<schedule::Locate>(step);
+  });
+}
+
+class SpecialPlaces : public ::testing::TestWithParam<const char*> {};
+TEST_P(SpecialPlaces, AreFoundInOnePart) {
+  for (const int columns : {256, 257, 509, 601, 1000, 1031, 4099})
+    for (const Target& target : {test::avx2(1), test::avx512(2)}) {
+      const std::string text =
+          fmt::format(fmt::runtime(GetParam()), fmt::arg("n", columns), fmt::arg("rows", 5));
+      SCOPED_TRACE(text + " on " + target.text());
+      const auto workload = te::parse_workload(text);
+      ASSERT_TRUE(workload) << workload.error().text();
+      const auto space = derive_space(*workload, target, Flavour::kDefault);
+      ASSERT_TRUE(space) << space.error().text();
+      const schedule::Trace trace = (*space)->trace((*space)->default_config());
+      EXPECT_TRUE(locates(trace) || columns < 512);
+      ir::Nest nest = te::naive_nest(*workload);
+      ASSERT_TRUE(schedule::apply(nest, trace));
+      const auto flat = lower::lower(ir::SizedNest(nest, {}), target);
+      ASSERT_TRUE(flat) << flat.error().text();
+      for (std::uint64_t seed = 0; seed < 9; ++seed) {
+        Rng rng(seed);
+        auto inputs = special_inputs(*workload, rng, seed % 3 != 0);
+        if (seed % 3 == 2) make_alike(inputs[0], rng);
+        EXPECT_EQ(difference(*workload, *flat, inputs), "") << "seed " << seed;
+      }
+    }
+}
+INSTANTIATE_TEST_SUITE_P(
+    Rows, SpecialPlaces,
+    ::testing::Values(
+        "X: f32[{rows},{n}]; M[i] = max(k) X[i,k]\n"
+        "Y[i] = min(k) select(X[i,k] == M[i] || X[i,k] != X[i,k], k, {n})",
+        "X: f32[{rows},{n}]; M[i] = min(k) X[i,k]\n"
+        "Y[i] = max(k) select(X[i,k] == M[i] || X[i,k] != X[i,k], k, 0)",
+        "X: f32[{n}]; M[o:1] = max(k) X[k]\n"
+        "Y[o:1] = min(k) select(X[k] == M[o] || X[k] != X[k], k, {n})",
+        "X: f16[2,3,{n}]; M[h,i] = max(k) X[h,i,k]\n"
+        "Y[h,i] = min(k) select(X[h,i,k] == M[h,i] || X[h,i,k] != X[h,i,k], k, {n})"));
 
 }  // namespace
 }  // namespace lathe::space

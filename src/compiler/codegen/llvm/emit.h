@@ -31,6 +31,8 @@ bool may_alias(const flat::Buffer& a, const flat::Buffer& b);
 
 // True if every lane of the mask is known to be `value`; a mask that is not there is not known.
 bool is_all(const llvm::Value* mask, bool value);
+// Of a mask that is known and that the first lanes alone pass: how many these are. Else 0.
+int first_lanes(const llvm::Value* mask);
 
 constexpr int kZeroBytes = 64;
 constexpr double kShortReach = 0x1p31;  // numbers of 32 bits stay below
@@ -45,6 +47,7 @@ struct Machine {
   // Of a vector register, which one instruction loads or stores under a mask. 0: no instruction
   // does, so that each lane of its own is loaded or stored behind a branch.
   int vector_bits = 0;
+  bool has_masks = false;  // registers for them, with which masked stores cost no more than others
   bool is_x86 = false;
   int threads = 1;  // that share the work of regions
   // A device whose kernels run on grids: indices have 32 bits where these suffice, accesses are
@@ -277,6 +280,7 @@ class FunctionEmitter {
   llvm::Instruction* masked_load(llvm::Type* memory, Value* address, llvm::Align align,
                                  Value* mask);
   llvm::Instruction* masked_store(Value* x, Value* address, llvm::Align align, Value* mask);
+  void store_first(int buffer, Value* address, Value* x, llvm::Align align, int count);
   void check_width(llvm::Type* memory) const;
   flat::Expr lanes_of(const flat::Expr& e, int first, int count) const;
   Value* lanes(Value* x, int first, int count);

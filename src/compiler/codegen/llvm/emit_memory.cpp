@@ -207,6 +207,8 @@ void FunctionEmitter::store_at(int buffer, llvm::Value* address, llvm::Value* x,
   }
   const llvm::Align align = align_at(address, type);
   llvm::Instruction* access = nullptr;
+  const int first = mask && !m_.machine.has_masks ? first_lanes(mask) : 0;
+  if (first > 0) return store_first(buffer, address, x, align, first);
   if (mask && type.lanes > 1) {
     access = masked_store(x, address, align, mask);
   } else {

@@ -128,6 +128,7 @@ Machine machine_of(const CpuTarget& target, bool has_round) {
                   .has_f16 = target.has_f16c,
                   .has_round = has_round,
                   .vector_bits = target.vector_bits,
+                  .has_masks = target.has_avx512_masks,
                   .is_x86 = target.isa == Isa::kX86,
                   .threads = target.threads};
   machine.attributes = {{"target-cpu", target.mcpu},

@@ -17,6 +17,7 @@
 #include "compiler/schedule/steps/inline.h"
 #include "compiler/schedule/steps/join.h"
 #include "compiler/schedule/steps/layout.h"
+#include "compiler/schedule/steps/locate.h"
 #include "compiler/schedule/steps/merge.h"
 #include "compiler/schedule/steps/precompute.h"
 #include "compiler/schedule/steps/reindex.h"
@@ -40,6 +41,6 @@ namespace lathe::schedule {
 using Step = std::variant<Split, Fuse, Reorder, ComputeAt, ReverseComputeAt, Inline, Cache, Layout,
                           Rfactor, Tensorize, Annotate, CookToom, Merge, Join, Transpose, Reindex,
                           Stream, Strassen, Rescale, Precompute, Contract, Scan, Window, Distribute,
-                          Separate, Share, CutScan, Collect>;
+                          Separate, Share, CutScan, Collect, Locate>;
 
 }  // namespace lathe::schedule

@@ -247,6 +247,14 @@ bool layout_is_free(const te::Workload& workload, int tensor) {
 
 bool is_anywhere(const ir::Read& read) { return read.pad && std::isnan(*read.pad); }
 
+bool copies_rows(const te::Stage& stage) {
+  const auto last = ir::Affine::iter(static_cast<int>(stage.iters.size()) - 1);
+  return stage.reduce == ir::ReduceOp::kNone && stage.iters.size() > 1 &&
+         std::ranges::any_of(ir::reads_of(stage.body), [&](const ir::Read* read) {
+           return is_anywhere(*read) && !read->index.empty() && read->index.back() == last;
+         });
+}
+
 namespace {
 bool is_plain(const ir::Affine& row) {
   return row.offset == 0 && row.terms.size() == 1 && row.terms[0].coef == 1;

@@ -75,6 +75,8 @@ using te::has_reuse, te::touches;
 // True for what stands in a view for an element at a computed place (ir::Lookup): any of the
 // tensor, which is no operand that could be copied or laid out.
 bool is_anywhere(const ir::Read& read);
+// True for a map that reads rows, wherever data says they are, as they lie along its last axis.
+bool copies_rows(const te::Stage& stage);
 // plain_dim where the reduction goes through its dimension in parts.
 int dim_along(const Axes& axes, const std::vector<ir::Affine>& index, int iter);
 // The index as if the reduction were whole.

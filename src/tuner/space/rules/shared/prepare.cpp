@@ -9,6 +9,7 @@
 #include "compiler/ir/expr/effort.h"
 #include "compiler/te/naive_nest.h"
 #include "tuner/space/rules/shared/axes.h"
+#include "tuner/space/rules/shared/places.h"
 #include "tuner/space/rules/shared/reductions.h"
 
 namespace lathe::space {
@@ -100,10 +101,62 @@ te::Tensor tensor_of(const ir::Nest& nest, ir::BufferId id, const te::Workload& 
   return tensor;
 }
 
-// What rules see of an element that is read at a computed place (is_anywhere).
-ir::Expr read_anywhere(const ir::Nest& nest, const ir::Lookup& lookup, Dtype dtype) {
-  return ir::read(lookup.tensor, std::vector<ir::Affine>(nest.buffers[lookup.tensor].shape.size()),
-                  dtype, std::numeric_limits<double>::quiet_NaN());
+bool moves(const ir::Expr& index, int iter) {
+  bool found = false;
+  ir::for_each_node(index, [&](const ir::Expr& e) {
+    if (const auto* value = std::get_if<ir::IterValue>(&e->value)) found |= value->iter == iter;
+    if (const auto* read = std::get_if<ir::Read>(&e->value)) found |= touches(read->index, iter);
+  });
+  return found;
+}
+
+// Of a lookup as "T[I[n],j]" or "T[n,I[n] + j]": the iterator that goes along its rows one by one.
+// Else -1.
+int along_rows(const ir::Lookup& lookup) {
+  const ir::AffineAndRest last = ir::affine_and_rest(lookup.index.back());
+  if (last.affine.terms.size() != 1 || last.affine.terms[0].coef != 1) return -1;
+  const int along = last.affine.terms[0].iter;
+  if (last.rest && moves(last.rest, along)) return -1;
+  const bool alone = std::none_of(lookup.index.begin(), lookup.index.end() - 1,
+                                  [&](const ir::Expr& index) { return moves(index, along); });
+  return alone ? along : -1;
+}
+
+bool comes_from_data(const ir::Lookup& lookup) {
+  return std::ranges::any_of(lookup.index,
+                             [](const ir::Expr& e) { return !ir::tensors_of(e).empty(); });
+}
+
+// True of a map that reads elements of a row wherever data says, as "Y[i,n] = T[i,I[n]]".
+bool picks_in_row(const ir::Block& block, const ir::Lookup& lookup) {
+  if (block.reduce != ir::ReduceOp::kNone || block.index.empty()) return false;
+  const std::vector<ir::Affine> rows = ir::rough_rows(lookup);
+  const std::vector<ir::AffineTerm>& last = block.index.back().terms;
+  if (ir::tensors_of(lookup.index.back()).empty() || last.empty()) return false;
+  for (std::size_t d = 0; d + 1 < rows.size(); ++d)
+    if (ir::affine_and_rest(lookup.index[d]).rest || rows[d].coef_of(last[0].iter) != 0)
+      return false;
+  return rows.back().coef_of(last[0].iter) != 0;
+}
+
+// What rules see of an element that is read at a computed place (is_anywhere). It shows along which
+// iterator rows lie that data chooses: of a map that copies them (copies_rows), and of a reduction
+// that goes along them; and in which row a map picks elements.
+ir::Expr read_anywhere(const ir::Nest& nest, const ir::Block& block, const ir::Lookup& lookup,
+                       Dtype dtype, const std::vector<ir::Affine>& of_iter) {
+  std::vector<ir::Affine> index(nest.buffers[lookup.tensor].shape.size());
+  const int along = along_rows(lookup);
+  const bool reduced = along >= 0 && block.iters[along].kind == ir::IterKind::kReduce;
+  const bool copied = along >= 0 && block.reduce == ir::ReduceOp::kNone && comes_from_data(lookup);
+  if (copied || reduced) index.back() = ir::substitute(ir::Affine::iter(along), of_iter);
+  if (reduced) {
+    const std::vector<ir::Affine> rows = ir::rough_rows(lookup);
+    for (std::size_t d = 0; d + 1 < index.size(); ++d) index[d] = ir::substitute(rows[d], of_iter);
+  }
+  if (along < 0 && picks_in_row(block, lookup))
+    for (std::size_t d = 0; d + 1 < index.size(); ++d)
+      index[d] = ir::substitute(ir::affine_and_rest(lookup.index[d]).affine, of_iter);
+  return ir::read(lookup.tensor, std::move(index), dtype, std::numeric_limits<double>::quiet_NaN());
 }
 
 te::Stage stage_of(const ir::Nest& nest, ir::BlockId id, const std::set<std::string>& outer) {
@@ -143,7 +196,7 @@ te::Stage stage_of(const ir::Nest& nest, ir::BlockId id, const std::set<std::str
   }
   stage.body = ir::rewrite_leaves(block.body, [&](const ir::Expr& leaf) -> ir::Expr {
     if (const auto* lookup = std::get_if<ir::Lookup>(&leaf->value))
-      return read_anywhere(nest, *lookup, leaf->dtype);
+      return read_anywhere(nest, block, *lookup, leaf->dtype, of_iter);
     const auto* read = std::get_if<ir::Read>(&leaf->value);
     if (read == nullptr) return leaf;
     std::vector<ir::Affine> index;
@@ -329,6 +382,7 @@ Prepared prepare(const te::Workload& workload, const CpuTarget& target, algebra:
     prepared.view.contract.free_layout = false;
     return prepared;
   }
+  locate_in_parts(prepared, workload, target);
   split_reductions(prepared, workload, target, shares);
   prepared.view = view_of(prepared.nest, workload);
   return prepared;

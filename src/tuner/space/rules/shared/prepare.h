@@ -7,6 +7,8 @@
 //     alone (prepare() computes them once), that cost more to compute again than to keep, or that
 //     would make an expression too large.
 //   - Neighbouring axes through which everything goes alike become one, between row-major borders.
+//   - The place of an extreme is looked for in the one part of a long row that has it: partial
+//     results EXTREME.parts, and PLACE.part, which part that is.
 //   - A reduction along rows, which no axis of the result can vectorize, not that of constant
 //     weights which are laid out for it beforehand either, gets lanes along the reduction:
 //     partial results NAME.lanes, a few vectors of them where there are few rows (NAME.vectors).
