@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <optional>
 
 #include "compiler/te/scan.h"
@@ -38,12 +39,47 @@ constexpr std::int64_t kWorthPanels = 64;
 std::string part_loop(const std::string& loop) { return loop + ".b"; }
 std::string loop_in_part(const std::string& loop) { return loop + ".a"; }
 
+namespace {
+
+// The last of the result's; -1: there is none.
+int last_spatial_of(const te::Stage& stage) {
+  for (int i = static_cast<int>(stage.iters.size()); i-- > 0;)
+    if (stage.iters[i].kind == te::IterKind::kSpatial) return i;
+  return -1;
+}
+
+// True if lanes along the iterator read elements that lie side by side, or by few from each other,
+// as where windows slide by two.
+bool reads_near(const te::Stage& stage, int iter) {
+  constexpr std::int64_t kNear = 4;  // as many loads as that bring them
+  return std::ranges::all_of(ir::reads_of(stage.body), [&](const ir::Read* read) {
+    if (!touches(read->index, iter)) return true;
+    const auto rows = std::ranges::count_if(
+        read->index, [&](const ir::Affine& r) { return r.coef_of(iter) != 0; });
+    const std::int64_t apart = read->index.back().coef_of(iter);
+    return rows == 1 && apart >= 1 && apart <= kNear;
+  });
+}
+
+}  // namespace
+
 bool reads_as_they_lie(const te::Stage& stage, int iter) {
   return std::ranges::all_of(ir::reads_of(stage.body), [&](const ir::Read* read) {
     const auto rows = std::ranges::count_if(
         read->index, [&](const ir::Affine& r) { return r.coef_of(iter) != 0; });
     return rows == 0 || (rows == 1 && read->index.back().coef_of(iter) == 1);
   });
+}
+
+bool stores_across(const te::Workload& workload, const Axes& axes) {
+  const te::Stage& stage = workload.stages[axes.stage];
+  const int last = last_spatial_of(stage);
+  return !layout_is_free(workload, stage.tensor) && stage.reduce != ir::ReduceOp::kNone &&
+         axes.pixels.size() > 0 && axes.pixels[0] == last && axes.vector != last &&
+         reads_near(stage, axes.vector) &&
+         std::ranges::all_of(ir::reads_of(stage.body), [&](const ir::Read* read) {
+           return touches(read->index, axes.vector) && touches(read->index, last);
+         });
 }
 
 bool has_one_tap(const te::Stage& stage, const Axes& axes) {
@@ -68,6 +104,14 @@ bool has_panels(const te::Workload& workload, const te::Stage& stage, const Axes
         return true;
     return false;
   });
+}
+
+bool has_phases(const Axes& axes) {
+  return axes.pixels.size() == 2 && axes.weights != nullptr && axes.input != nullptr &&
+         axes.pixels[1] + 1 == axes.pixels[0] && axes.vector != axes.pixels[0] &&
+         touches(axes.weights->index, axes.pixels[0]) &&
+         !touches(axes.input->index, axes.pixels[0]) &&
+         !touches(axes.weights->index, axes.pixels[1]);
 }
 
 bool has_dots(const Axes& axes) {
@@ -147,6 +191,21 @@ void fill_tile(const te::Stage& stage, Axes& axes) {
   axes.batch.erase(rows);
 }
 
+// Where rows of the result end in a few elements that the weights alone have, as the phases of a
+// transposed convolution, a tile has them beside the pixels before them: it stores whole rows.
+void take_phases(const te::Stage& stage, Axes& axes) {
+  const int phase = last_spatial_of(stage);
+  if (stage.reduce == ir::ReduceOp::kNone || phase < 1 || phase == axes.vector ||
+      axes.pixels.empty() || axes.pixels[0] != phase - 1 || stage.iters[phase].extent < 2 ||
+      stage.iters[phase].extent > kWorthLanes / 2 || !has(axes.weights, phase) ||
+      has(axes.input, phase))
+    return;
+  std::erase(axes.batch, phase);
+  axes.batch.insert(axes.batch.begin(), axes.pixels.begin() + 1, axes.pixels.end());
+  axes.pixels = {phase, phase - 1};
+  std::ranges::sort(axes.batch, std::greater{});
+}
+
 Axes assign(const te::Workload& workload, int stage_index, int vector) {
   const te::Stage& stage = workload.stages[stage_index];
   Axes axes;
@@ -177,6 +236,7 @@ Axes assign(const te::Workload& workload, int stage_index, int vector) {
                        (!reuses || along_both || !has(axes.weights, i));
     (pixel ? axes.pixels : axes.batch).push_back(i);
   }
+  take_phases(stage, axes);
   fill_tile(stage, axes);
   // Where a map reads along another axis than it writes along, a tile has both: it is transposed.
   const int across = read_along(stage);
@@ -332,15 +392,16 @@ std::vector<Axes> classify(const te::Workload& workload, int stage_index,
   const bool only_intermediates = reads_only_intermediates(workload, stage);
   // Rows of a few results, as the phases of a transposed convolution, leave most lanes idle: sums
   // store along another axis, apart.
-  const bool narrow = plain_result && stage.reduce != ir::ReduceOp::kNone &&
+  const bool reduces = stage.reduce != ir::ReduceOp::kNone;
+  const bool narrow = plain_result && reduces &&
                       last_extent(stage) <= kWorthLanes / 2 && te::terms_of(stage) >= kWorthLanes;
   // Of short sums the results are most of what moves: they are stored as they lie.
   bool stores_much = te::terms_of(stage) < kStoresSeldom && last_extent(stage) >= kWorthLanes;
   Axes reduced;
   assign_reduction(workload, stage, reduced);
   std::vector<std::pair<std::int64_t, Axes>> found;
-  // Of those that both operands have and no store does: better than lanes for which both are read
-  // apart.
+  // Lanes that all that is read lies along, and no store does: better than lanes for which all is
+  // read apart.
   std::optional<Axes> scattering;
   int last_spatial = -1;
   for (int i = 0; i < static_cast<int>(stage.iters.size()); ++i) {
@@ -348,19 +409,19 @@ std::vector<Axes> classify(const te::Workload& workload, int stage_index,
         steps.contains(stage.iters[i].name))
       continue;
     last_spatial = i;
+    const bool fills = stage.iters[i].extent >= kWorthLanes;
+    const bool stores_last = plain_dim(written, i) == static_cast<int>(written.size()) - 1;
+    if (plain_result && reduces && fills && !stores_last && reads_near(stage, i))
+      scattering = assign(workload, stage_index, i);
     if (stage.iters[i].extent < 2 || !loads_vectors(workload, stage, reduced, i)) continue;
-    const bool stores = plain_result ? plain_dim(written, i) == static_cast<int>(written.size()) - 1
-                                     : consecutive(workload, reduced, stage.tensor, written, i);
+    const bool stores = plain_result
+                            ? stores_last
+                            : consecutive(workload, reduced, stage.tensor, written, i);
     Axes axes = assign(workload, stage_index, i);
     // Prefers axes that only constant weights touch where a long reduction stores seldom, then axes
     // with consecutive stores, then others that only one operand touches, then long ones.
     const bool broadcast = axes.input == nullptr || !touches(axes.input->index, i);
-    const bool fills = stage.iters[i].extent >= kWorthLanes;
-    if (!stores && (stage.reduce == ir::ReduceOp::kNone || !broadcast) && !(narrow && fills)) {
-      const bool sums = stage.reduce != ir::ReduceOp::kNone && te::terms_of(stage) >= kWorthLanes;
-      if (sums && fills && reads_as_they_lie(stage, i)) scattering = std::move(axes);
-      continue;
-    }
+    if (!stores && (!reduces || !broadcast) && !(narrow && fills)) continue;
     const bool prepared =
         axes.weights != nullptr && workload.tensors[axes.weights->tensor].constant;
     stores_much = stores_much && !stores && !prepared;

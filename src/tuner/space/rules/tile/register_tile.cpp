@@ -109,7 +109,9 @@ void list_tile_knobs(TileRule& rule, Flavour flavour) {
   if (p1 > 1)
     rule.at.tile_p1 = list.size("tile.p1", up_to(wide ? Values{1, 2, 3, 4, 5, 6, 7, 8}
                                                  : has_dots(rule.axes[0]) ? Values{1, 2, 3, 4, 6, 8}
-                                                                          : Values{1, 2, 3, 4},
+                                                 : has_phases(rule.axes[0])
+                                                     ? Values{1, 2, 3, 4, 5, 6, 7, 8, 12, 14}
+                                                     : Values{1, 2, 3, 4},
                                                  p1));
   const int threads = rule.target.threads;
   if (vectors > 1) rule.at.block_v = list.size("block.v", blocks_of(vectors, threads));
@@ -253,7 +255,9 @@ void add_constraints(const TiledStage& stage, Derived& derived) {
   const ir::SizeId v = size(rule.at.tile_v);
   // Beside the accumulators, the vectors that one operand has of the tile, and one of the other.
   const ir::SizeId kept =
-      has_dots(rule.axes[0]) ? s.min(size(rule.at.tile_p0), size(rule.at.tile_p1)) : v;
+      has_dots(rule.axes[0])     ? s.min(size(rule.at.tile_p0), size(rule.at.tile_p1))
+      : has_phases(rule.axes[0]) ? s.mul(v, size(rule.at.tile_p0))
+                                 : v;
   const ir::SizeId need = s.add(s.add(s.mul(pixels, v), kept), s.constant(1));
   if (std::ranges::find(derived.constraints, need, &Constraint::size) == derived.constraints.end())
     derived.constraints.push_back({"the register tile spills", need, rule.target.vector_registers});
