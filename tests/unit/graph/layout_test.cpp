@@ -82,6 +82,22 @@ TEST(Layout, WhatMakesAFewChannelsReadsThemAsTheModelHasThem) {
   EXPECT_EQ(graph.value(b).shape, (Shape{1, 12, 4, 5}));
 }
 
+// A convolution that Cook-Toom algorithms compute makes planes as fast as channels last, for one of
+// a few channels after it.
+TEST(Layout, WhatATransformMakesForAFewChannelsIsPlanes) {
+  Rng rng(5);
+  GraphWriter w;
+  const int a = convolution(w, w.input({1, 3, 16, 16}), 32, rng);
+  const int b = convolution(w, a, 32, rng);
+  const int last = w.node("Conv",
+                          "X: f32[1,32,16,16]; const W: f32[2,32,1,1]; Y[n:1,o:2,y:16,x:16] = "
+                          "sum(c,r,s) X[n,c,y+r,x+s] * W[o,c,r,s]",
+                          {b, w.constant({2, 32, 1, 1}, rng)}, {1, 2, 16, 16});
+  const Graph graph = laid_out(w.finish({last}));
+  EXPECT_EQ(graph.value(a).shape, (Shape{1, 16, 16, 32}));
+  EXPECT_EQ(graph.value(b).shape, (Shape{1, 32, 16, 16}));
+}
+
 TEST(Layout, WhatIsJoinedOrSeenOtherwiseStays) {
   Rng rng(2);
   GraphWriter w;

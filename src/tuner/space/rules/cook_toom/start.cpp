@@ -17,27 +17,27 @@ constexpr double kWorthIt = 0.85;
 // A search also begins with other algorithms, of at most so many times the best one's cost.
 constexpr double kStillOfInterest = 1.5;
 
-// Bytes from beyond the second cache, where so many rows of tiles are a block: each block reads all
-// weights, and what it keeps is written and read again.
-double streamed(const Work& work, double blocks) {
-  const double scratch = 4 * (work.inputs + work.outputs);
-  double bytes = work.weights > kScratchShare * kL2 ? blocks * work.weights : 0;
-  if (scratch / blocks > kScratchShare * kL2) bytes += 2 * scratch;
-  return bytes;
+// Cycles of one image's products, in so many blocks of rows of tiles: each block reads all weights,
+// beside them; what it keeps is written and read again.
+double cycles_of(const CookToomRule& rule, const Work& work, double blocks) {
+  const double weights = work.weights > kScratchShare * kL2 ? blocks * work.weights : 0;
+  return beside(work.products / (2.0 * rule.lanes),
+                weights / (work.weights <= kL3 ? kL3Rate : kMemoryRate)) +
+         scratch_cycles(work, blocks);
 }
 
-// The knob's value, rows of tiles in a block, that streams least; of equals the smallest. Blocks
-// are alike, for code of a smaller last one is slow: C2 with 10 rows takes 280 us by blocks of 5,
-// 410 by blocks of 8.
+// The knob's value, rows of tiles in a block, with which these take least; of equals the smallest.
+// Blocks are alike, for code of a smaller last one is slow: C2 with 10 rows takes 280 us by blocks
+// of 5, 410 by blocks of 8.
 std::int64_t best_rows(const CookToomRule& rule, const std::vector<Knob>& knobs, const Work& work,
                        double tiles) {
   std::int64_t best = 1;
-  double least = streamed(work, tiles);
+  double least = cycles_of(rule, work, tiles);
   for (const std::int64_t value : knobs[static_cast<std::size_t>(rule.at.block_t)].values) {
     const double rows = std::min(static_cast<double>(value), tiles);
     if (std::fmod(tiles, rows) != 0) continue;
-    const double bytes = streamed(work, tiles / rows);
-    if (bytes < least) best = value, least = bytes;
+    const double cycles = cycles_of(rule, work, tiles / rows);
+    if (cycles < least) best = value, least = cycles;
   }
   return best;
 }
@@ -47,20 +47,32 @@ double cost_of(const CookToomRule& rule, const std::vector<Knob>& knobs,
                const Algorithm& algorithm) {
   const auto shapes = shapes_of(rule, algorithm);
   const Work work = total_work(rule, shapes);
+  const double each = 2.0 * rule.lanes;  // a cycle
+  if (algorithm.taps.empty()) {
+    const double bytes = work.weights > kL2 ? work.weights : 0;
+    return each *
+               beside(work.products / each, bytes / (work.weights <= kL3 ? kL3Rate : kMemoryRate)) +
+           kTransformCost * work.operations * (work.inputs + work.outputs);
+  }
   const double tiles = shapes[0].tiles;
   const double rows = std::min(static_cast<double>(best_rows(rule, knobs, work, tiles)), tiles);
-  const bool direct = algorithm.taps.empty();
-  const double bytes =
-      direct ? (work.weights > kL2 ? work.weights : 0) : streamed(work, tiles / rows);
-  const double stream =
-      bytes / (work.weights <= kL3 ? kL3Rate : kMemoryRate) * 2.0 * rule.lanes;  // a cycle
-  return std::max(work.products, stream) + kHiddenShare * std::min(work.products, stream) +
+  return each * cycles_of(rule, work, tiles / rows) +
          kTransformCost * work.operations * (work.inputs + work.outputs);
+}
+
+// How much longer products take whose panels of weights, of so many vectors by all channels, come
+// from the second cache for each tile: 64 channels to 128 of 128x128 take 9.6 ms on a Zen 4 with
+// tiles of two pixels, 6.8 with four.
+double slowness_of_panels(const CookToomRule& rule, const ProductTile& tile) {
+  const auto panel = static_cast<double>(4 * rule.lanes * tile.v * rule.sum.channel_extent);
+  if (panel <= kL1 / 2) return 1;
+  return std::max(1.0, 2.0 * 4 * rule.lanes / static_cast<double>(tile.p0 * tile.p1) / kL2Rate);
 }
 
 // The register tile that wastes least and loads little.
 ProductTile best_tile(const CookToomRule& rule, const std::vector<Knob>& knobs,
-                      const std::vector<Shape>& shapes) {
+                      const std::vector<Shape>& shapes, std::int64_t rows) {
+  const double along = std::min(static_cast<double>(rows), shapes[0].tiles);
   const auto values = [&](int knob) {
     return knob < 0 ? Values{1} : knobs[static_cast<std::size_t>(knob)].values;
   };
@@ -72,8 +84,11 @@ ProductTile best_tile(const CookToomRule& rule, const std::vector<Knob>& knobs,
       for (const std::int64_t p1 : values(rule.at.tile_p1)) {
         const ProductTile tile{v, p0, p1};
         if (!fits(tile, rule)) continue;
-        const double cost = waste(shapes.back().tiles, p0) * waste(shapes[0].tiles, p1) *
-                                waste(vectors, v) * slowness(tile) +
+        const double tail =
+            std::fmod(shapes.back().tiles, static_cast<double>(p0)) == 0 ? 1 : kTail;
+        const double cost = tail * waste(shapes.back().tiles, p0) * waste(along, p1) *
+                                waste(vectors, v) * slowness(tile) *
+                                slowness_of_panels(rule, tile) +
                             0.01 * static_cast<double>(p1);
         if (cost >= least) continue;
         least = cost;
@@ -89,12 +104,12 @@ void set_knobs(const CookToomRule& rule, const std::vector<Knob>& knobs, std::si
     if (knob >= 0) start[static_cast<std::size_t>(knob)] = value;
   };
   const std::vector<Shape> shapes = shapes_of(rule, rule.algorithms[algorithm]);
-  const ProductTile tile = best_tile(rule, knobs, shapes);
+  const std::int64_t rows = best_rows(rule, knobs, total_work(rule, shapes), shapes[0].tiles);
+  set(rule.at.block_t, rows);
+  const ProductTile tile = best_tile(rule, knobs, shapes, rows);
   set(rule.at.tile_v, tile.v);
   set(rule.at.tile_p0, tile.p0);
   set(rule.at.tile_p1, tile.p1);
-  const std::int64_t rows = best_rows(rule, knobs, total_work(rule, shapes), shapes[0].tiles);
-  set(rule.at.block_t, rows);
   set(rule.at.copy,
       static_cast<std::int64_t>(best_copy(rule, rule.algorithms[algorithm], shapes, rows)));
   if (rule.at.block_v >= 0)

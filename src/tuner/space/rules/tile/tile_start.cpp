@@ -171,9 +171,10 @@ class TileChooser {
     const double loads = loads_of_tile(v, a, b);
     // Rows of the result are stored by vectors, once lanes are transposed.
     const double stores = has_phases(axes_) ? waste(a * b, rule_.lanes) : 1;
-    return stores * waste(extent(pixel_axis(axes_, 0)), a) * waste(extent(pixel_axis(axes_, 1)), b) *
-               waste(vectors(), v) * std::max(1.0, loads / 0.75) *
-               (1 + 1.0 / static_cast<double>(a * b * v)) * (has_dots(axes_) ? 1 + loads : 1) +
+    return stores * waste(extent(pixel_axis(axes_, 0)), a) *
+               waste(extent(pixel_axis(axes_, 1)), b) * waste(vectors(), v) *
+               std::max(1.0, loads / 0.75) * (1 + 1.0 / static_cast<double>(a * b * v)) *
+               (has_dots(axes_) ? 1 + loads : 1) +
            0.01 * static_cast<double>(b);
   }
 
