@@ -142,6 +142,8 @@ Between convolution_between(const te::Workload& expression, int read, int made) 
     one_tap &= stage.iters[i].extent == 1;
   const std::int64_t channels = channels_made(result);
   const bool few = channels < kFewChannels;
+  // Of a transposed convolution, whose tiles store rows of planes.
+  const bool phases = result.shape.size() != result.shape_at_border().size();
   Between out{read, made};
   const Convolved convolved = convolved_by(expression, stage);
   if (is_transformed(stage, *convolved.image, result.shape.size(), channels)) {
@@ -152,7 +154,7 @@ Between convolution_between(const te::Workload& expression, int read, int made) 
   }
   out.cost[0][0] = terms;
   out.cost[0][1] = terms * (one_tap ? kTurned : kBegun);
-  out.cost[1][0] = terms * (few ? kFew : 1) + (one_tap ? kMove * elements : 0);
+  out.cost[1][0] = terms * (few ? kFew : 1) + (one_tap && !phases ? kMove * elements : 0);
   out.cost[1][1] = terms * (few ? kFew : kLast);
   return out;
 }
