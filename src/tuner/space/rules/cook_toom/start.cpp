@@ -17,61 +17,20 @@ constexpr double kWorthIt = 0.85;
 // A search also begins with other algorithms, of at most so many times the best one's cost.
 constexpr double kStillOfInterest = 1.5;
 
-// Cycles of one image's products, in so many blocks of rows of tiles: each block reads all weights,
-// beside them; what it keeps is written and read again.
-double cycles_of(const CookToomRule& rule, const Work& work, double blocks) {
-  const double weights = work.weights > kScratchShare * kL2 ? blocks * work.weights : 0;
-  return beside(work.products / (2.0 * rule.lanes),
-                weights / (work.weights <= kL3 ? kL3Rate : kMemoryRate)) +
-         scratch_cycles(work, blocks);
-}
-
-// The knob's value, rows of tiles in a block, with which these take least; of equals the smallest.
-// Blocks are alike, for code of a smaller last one is slow: C2 with 10 rows takes 280 us by blocks
-// of 5, 410 by blocks of 8.
-std::int64_t best_rows(const CookToomRule& rule, const std::vector<Knob>& knobs, const Work& work,
-                       double tiles) {
-  std::int64_t best = 1;
-  double least = cycles_of(rule, work, tiles);
-  for (const std::int64_t value : knobs[static_cast<std::size_t>(rule.at.block_t)].values) {
-    const double rows = std::min(static_cast<double>(value), tiles);
-    if (std::fmod(tiles, rows) != 0) continue;
-    const double cycles = cycles_of(rule, work, tiles / rows);
-    if (cycles < least) best = value, least = cycles;
-  }
-  return best;
-}
-
-// Multiply-adds of one image, with what else it does at its cost.
-double cost_of(const CookToomRule& rule, const std::vector<Knob>& knobs,
-               const Algorithm& algorithm) {
-  const auto shapes = shapes_of(rule, algorithm);
-  const Work work = total_work(rule, shapes);
-  const double each = 2.0 * rule.lanes;  // a cycle
-  if (algorithm.taps.empty()) {
-    const double bytes = work.weights > kL2 ? work.weights : 0;
-    return each *
-               beside(work.products / each, bytes / (work.weights <= kL3 ? kL3Rate : kMemoryRate)) +
-           kTransformCost * work.operations * (work.inputs + work.outputs);
-  }
-  const double tiles = shapes[0].tiles;
-  const double rows = std::min(static_cast<double>(best_rows(rule, knobs, work, tiles)), tiles);
-  return each * cycles_of(rule, work, tiles / rows) +
-         kTransformCost * work.operations * (work.inputs + work.outputs);
-}
-
 // How much longer products take whose panels of weights, of so many vectors by all channels, come
 // from the second cache for each tile: 64 channels to 128 of 128x128 take 9.6 ms on a Zen 4 with
 // tiles of two pixels, 6.8 with four.
 double slowness_of_panels(const CookToomRule& rule, const ProductTile& tile) {
+  constexpr double kPixels = 4;
   const auto panel = static_cast<double>(4 * rule.lanes * tile.v * rule.sum.channel_extent);
-  if (panel <= kL1 / 2) return 1;
-  return std::max(1.0, 2.0 * 4 * rule.lanes / static_cast<double>(tile.p0 * tile.p1) / kL2Rate);
+  if (panel < kL1 / 2) return 1;
+  return std::max(1.0, kPixels / static_cast<double>(tile.p0 * tile.p1));
 }
 
-// The register tile that wastes least and loads little.
-ProductTile best_tile(const CookToomRule& rule, const std::vector<Knob>& knobs,
-                      const std::vector<Shape>& shapes, std::int64_t rows) {
+// The register tile that wastes least and loads little, and how much longer than at the peak
+// products take with it.
+std::pair<ProductTile, double> best_tile(const CookToomRule& rule, const std::vector<Knob>& knobs,
+                                         const std::vector<Shape>& shapes, std::int64_t rows) {
   const double along = std::min(static_cast<double>(rows), shapes[0].tiles);
   const auto values = [&](int knob) {
     return knob < 0 ? Values{1} : knobs[static_cast<std::size_t>(knob)].values;
@@ -94,7 +53,65 @@ ProductTile best_tile(const CookToomRule& rule, const std::vector<Knob>& knobs,
         least = cost;
         best = tile;
       }
+  return {best, least};
+}
+
+// Cycles of one image's products, in so many blocks of rows of tiles: each block reads all weights,
+// beside them; what it keeps is written and read again. Products take `slow` times as long as at
+// the peak.
+double cycles_of(const CookToomRule& rule, const Work& work, double blocks, double slow = 1) {
+  const double weights = work.weights > kScratchShare * kL2 ? blocks * work.weights : 0;
+  return beside(slow * work.products / (2.0 * rule.lanes),
+                weights / (work.weights <= kL3 ? kL3Rate : kMemoryRate)) +
+         scratch_cycles(work, blocks);
+}
+
+// The knob's value, rows of tiles in a block, with which these take least; of equals the smallest.
+// Blocks are alike, for code of a smaller last one is slow: C2 with 10 rows takes 280 us by blocks
+// of 5, 410 by blocks of 8. Of few columns a register tile has several rows, if it is much faster
+// so. Where taps are apart and weights come from beyond the second cache, all rows are one block:
+// 256 channels of 33x33 with taps two apart take 5.0 ms so with AVX2, 6.7 by blocks of two.
+std::int64_t best_rows(const CookToomRule& rule, const std::vector<Knob>& knobs,
+                       const std::vector<Shape>& shapes) {
+  constexpr double kMuchSlower = 1.1;
+  const Work work = total_work(rule, shapes);
+  const double tiles = shapes[0].tiles;
+  const bool apart = shapes[0].strands > 1 && work.weights > kScratchShare * kL2;
+  std::vector<std::pair<std::int64_t, double>> rows_and_slowness;
+  double fastest = 1e300;
+  for (const std::int64_t value : knobs[static_cast<std::size_t>(rule.at.block_t)].values) {
+    const double rows = std::min(static_cast<double>(value), tiles);
+    if (std::fmod(tiles, rows) != 0 || (apart && rows < tiles)) continue;
+    rows_and_slowness.emplace_back(value, best_tile(rule, knobs, shapes, value).second);
+    fastest = std::min(fastest, rows_and_slowness.back().second);
+  }
+  std::int64_t best = 1;
+  double least = 1e300;
+  for (const auto& [value, slowness] : rows_and_slowness) {
+    const double slow = slowness > kMuchSlower * fastest ? slowness / fastest : 1;
+    const double rows = std::min(static_cast<double>(value), tiles);
+    const double cycles = cycles_of(rule, work, tiles / rows, slow);
+    if (cycles < least) best = value, least = cycles;
+  }
   return best;
+}
+
+// Multiply-adds of one image, with what else it does at its cost.
+double cost_of(const CookToomRule& rule, const std::vector<Knob>& knobs,
+               const Algorithm& algorithm) {
+  const auto shapes = shapes_of(rule, algorithm);
+  const Work work = total_work(rule, shapes);
+  const double each = 2.0 * rule.lanes;  // a cycle
+  if (algorithm.taps.empty()) {
+    const double bytes = work.weights > kL2 ? work.weights : 0;
+    return each *
+               beside(work.products / each, bytes / (work.weights <= kL3 ? kL3Rate : kMemoryRate)) +
+           kTransformCost * work.operations * (work.inputs + work.outputs);
+  }
+  const double tiles = shapes[0].tiles;
+  const double rows = std::min(static_cast<double>(best_rows(rule, knobs, shapes)), tiles);
+  return each * cycles_of(rule, work, tiles / rows) +
+         kTransformCost * work.operations * (work.inputs + work.outputs);
 }
 
 // Sets the knobs of an algorithm that is not direct, for one thread.
@@ -104,9 +121,9 @@ void set_knobs(const CookToomRule& rule, const std::vector<Knob>& knobs, std::si
     if (knob >= 0) start[static_cast<std::size_t>(knob)] = value;
   };
   const std::vector<Shape> shapes = shapes_of(rule, rule.algorithms[algorithm]);
-  const std::int64_t rows = best_rows(rule, knobs, total_work(rule, shapes), shapes[0].tiles);
+  const std::int64_t rows = best_rows(rule, knobs, shapes);
   set(rule.at.block_t, rows);
-  const ProductTile tile = best_tile(rule, knobs, shapes, rows);
+  const ProductTile tile = best_tile(rule, knobs, shapes, rows).first;
   set(rule.at.tile_v, tile.v);
   set(rule.at.tile_p0, tile.p0);
   set(rule.at.tile_p1, tile.p1);
