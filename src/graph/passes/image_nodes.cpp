@@ -59,6 +59,34 @@ Convolved convolved_by(const te::Workload& expression, const te::Stage& stage) {
   return tensor_of(expression, out.weight->tensor).constant ? out : Convolved{};
 }
 
+// The channels that a convolution makes, all groups together.
+std::int64_t channels_made(const te::Tensor& result) {
+  const std::vector<int> seen = seen_dims(result);
+  std::int64_t channels = 1;
+  for (std::size_t d = 0; d < seen.size(); ++d)
+    if (seen[d] == static_cast<int>(kChannel)) channels *= result.shape[d];
+  return channels;
+}
+
+// True of windows of three and more elements along each of several axes that go on by one, between
+// many channels: Cook-Toom algorithms multiply less often.
+bool is_transformed(const te::Stage& stage, const ir::Read& image, std::size_t made_dims,
+                    std::int64_t channels) {
+  constexpr std::int64_t kMany = 32, kTaps = 3;
+  std::size_t axes = 0;
+  for (std::size_t d = kFirstOfImage; d < image.index.size(); ++d) {
+    const auto slides = [&](const ir::AffineTerm& term) {
+      return term.coef == 1 &&
+             (place(term.iter) < made_dims || stage.iters[place(term.iter)].extent >= kTaps);
+    };
+    const auto& terms = image.index[d].terms;
+    axes += terms.size() == 2 && std::ranges::all_of(terms, slides) ? 1 : 0;
+  }
+  // The channels that are summed up come first of what is reduced.
+  return axes == image.index.size() - kFirstOfImage && axes > 1 && channels >= kMany &&
+         stage.iters[made_dims].extent >= kMany;
+}
+
 }  // namespace
 
 bool keeps_channels(const te::Workload& expression, const std::set<int>& tensors) {
@@ -98,6 +126,8 @@ Between convolution_between(const te::Workload& expression, int read, int made) 
   constexpr double kLast = 0.88, kBegun = 0.92;  // of the time where channels are not last
   constexpr double kTurned = 1.05;               // the same, where pixels are read one by one
   constexpr double kFew = 5;                     // times as long, where lanes have no axis
+  // Of the time as above, by Cook-Toom algorithms; and the shares of that.
+  constexpr double kTransformed = 0.4, kTransformedBegun = 0.98, kTransformedLast = 0.96;
   const te::Stage& stage = expression.stages.front();
   const double terms = iterations(stage, false);
   if (keeps_channels(expression, {convolved_by(expression, stage).image->tensor})) {
@@ -110,15 +140,21 @@ Between convolution_between(const te::Workload& expression, int read, int made) 
   bool one_tap = true;  // the channels come first
   for (std::size_t i = result.shape.size() + 1; i < stage.iters.size(); ++i)
     one_tap &= stage.iters[i].extent == 1;
-  const auto seen = seen_dims(result);
-  std::int64_t channels = 1;
-  for (std::size_t d = 0; d < seen.size(); ++d)
-    channels *= seen[d] == static_cast<int>(kChannel) ? result.shape[d] : 1;
+  const std::int64_t channels = channels_made(result);
   const bool few = channels < kFewChannels;
+  // Of a transposed convolution, whose tiles store rows of planes.
+  const bool phases = result.shape.size() != result.shape_at_border().size();
   Between out{read, made};
+  const Convolved convolved = convolved_by(expression, stage);
+  if (is_transformed(stage, *convolved.image, result.shape.size(), channels)) {
+    const double cost[2][2] = {{1, kTransformedBegun}, {kTransformedBegun, kTransformedLast}};
+    for (const int from : {0, 1})
+      for (const int to : {0, 1}) out.cost[from][to] = kTransformed * terms * cost[from][to];
+    return out;
+  }
   out.cost[0][0] = terms;
   out.cost[0][1] = terms * (one_tap ? kTurned : kBegun);
-  out.cost[1][0] = terms * (few ? kFew : 1) + (one_tap ? kMove * elements : 0);
+  out.cost[1][0] = terms * (few ? kFew : 1) + (one_tap && !phases ? kMove * elements : 0);
   out.cost[1][1] = terms * (few ? kFew : kLast);
   return out;
 }

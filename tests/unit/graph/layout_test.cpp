@@ -82,6 +82,37 @@ TEST(Layout, WhatMakesAFewChannelsReadsThemAsTheModelHasThem) {
   EXPECT_EQ(graph.value(b).shape, (Shape{1, 12, 4, 5}));
 }
 
+// A convolution that Cook-Toom algorithms compute makes planes as fast as channels last, for one of
+// a few channels after it.
+TEST(Layout, WhatATransformMakesForAFewChannelsIsPlanes) {
+  Rng rng(5);
+  GraphWriter w;
+  const int a = convolution(w, w.input({1, 3, 16, 16}), 32, rng);
+  const int b = convolution(w, a, 32, rng);
+  const int last = w.node("Conv",
+                          "X: f32[1,32,16,16]; const W: f32[2,32,1,1]; Y[n:1,o:2,y:16,x:16] = "
+                          "sum(c,r,s) X[n,c,y+r,x+s] * W[o,c,r,s]",
+                          {b, w.constant({2, 32, 1, 1}, rng)}, {1, 2, 16, 16});
+  const Graph graph = laid_out(w.finish({last}));
+  EXPECT_EQ(graph.value(a).shape, (Shape{1, 16, 16, 32}));
+  EXPECT_EQ(graph.value(b).shape, (Shape{1, 32, 16, 16}));
+}
+
+// Tiles of a transposed convolution have its phases and store rows of planes, whatever they read.
+TEST(Layout, WhatATransposedConvolutionReadsIsChannelsLast) {
+  Rng rng(6);
+  GraphWriter w;
+  const int a = convolution(w, w.input({1, 3, 6, 5}), 16, rng);
+  const int up = w.node("ConvTranspose",
+                        "X: f32[1,16,6,5]; const W: f32[16,12,2,2]\n"
+                        "output Y: f32[1,12,6,2,5,2] as [1,12,12,10]\n"
+                        "Y[n:1,o:12,y:6,v:2,x:5,u:2] = sum(c,r:1,s:1) X[n,c,y-r,x-s] * "
+                        "W[c,o,v+2*r,u+2*s]",
+                        {a, w.constant({16, 12, 2, 2}, rng)}, {1, 12, 12, 10});
+  const Graph graph = laid_out(w.finish({up}));
+  EXPECT_EQ(graph.value(a).shape, (Shape{1, 6, 5, 16}));
+}
+
 TEST(Layout, WhatIsJoinedOrSeenOtherwiseStays) {
   Rng rng(2);
   GraphWriter w;

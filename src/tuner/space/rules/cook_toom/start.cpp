@@ -17,34 +17,21 @@ constexpr double kWorthIt = 0.85;
 // A search also begins with other algorithms, of at most so many times the best one's cost.
 constexpr double kStillOfInterest = 1.5;
 
-// Bytes from beyond the second cache, where so many rows of tiles are a block: each block reads all
-// weights, and what it keeps is written and read again.
-double streamed(const Work& work, double blocks) {
-  const double scratch = 4 * (work.inputs + work.outputs);
-  double bytes = work.weights > kScratchShare * kL2 ? blocks * work.weights : 0;
-  if (scratch / blocks > kScratchShare * kL2) bytes += 2 * scratch;
-  return bytes;
+// How much longer products take whose panels of weights, of so many vectors by all channels, come
+// from the second cache for each tile: 64 channels to 128 of 128x128 take 9.6 ms on a Zen 4 with
+// tiles of two pixels, 6.8 with four.
+double slowness_of_panels(const CookToomRule& rule, const ProductTile& tile) {
+  constexpr double kPixels = 4;
+  const auto panel = static_cast<double>(4 * rule.lanes * tile.v * rule.sum.channel_extent);
+  if (panel < kL1 / 2) return 1;
+  return std::max(1.0, kPixels / static_cast<double>(tile.p0 * tile.p1));
 }
 
-// The knob's value, rows of tiles in a block, that streams least; of equals the smallest. Blocks
-// are alike, for code of a smaller last one is slow: C2 with 10 rows takes 280 us by blocks of 5,
-// 410 by blocks of 8.
-std::int64_t best_rows(const CookToomRule& rule, const std::vector<Knob>& knobs, const Work& work,
-                       double tiles) {
-  std::int64_t best = 1;
-  double least = streamed(work, tiles);
-  for (const std::int64_t value : knobs[static_cast<std::size_t>(rule.at.block_t)].values) {
-    const double rows = std::min(static_cast<double>(value), tiles);
-    if (std::fmod(tiles, rows) != 0) continue;
-    const double bytes = streamed(work, tiles / rows);
-    if (bytes < least) best = value, least = bytes;
-  }
-  return best;
-}
-
-// The register tile that wastes least and loads little.
-ProductTile best_tile(const CookToomRule& rule, const std::vector<Knob>& knobs,
-                      const std::vector<Shape>& shapes) {
+// The register tile that wastes least and loads little, and how much longer than at the peak
+// products take with it.
+std::pair<ProductTile, double> best_tile(const CookToomRule& rule, const std::vector<Knob>& knobs,
+                                         const std::vector<Shape>& shapes, std::int64_t rows) {
+  const double along = std::min(static_cast<double>(rows), shapes[0].tiles);
   const auto values = [&](int knob) {
     return knob < 0 ? Values{1} : knobs[static_cast<std::size_t>(knob)].values;
   };
@@ -56,35 +43,86 @@ ProductTile best_tile(const CookToomRule& rule, const std::vector<Knob>& knobs,
       for (const std::int64_t p1 : values(rule.at.tile_p1)) {
         const ProductTile tile{v, p0, p1};
         if (!fits(tile, rule)) continue;
-        const double cost = waste(shapes.back().tiles, p0) * waste(shapes[0].tiles, p1) *
-                                waste(vectors, v) * slowness(tile) +
+        const double tail =
+            std::fmod(shapes.back().tiles, static_cast<double>(p0)) == 0 ? 1 : kTail;
+        const double cost = tail * waste(shapes.back().tiles, p0) * waste(along, p1) *
+                                waste(vectors, v) * slowness(tile) *
+                                slowness_of_panels(rule, tile) +
                             0.01 * static_cast<double>(p1);
         if (cost >= least) continue;
         least = cost;
         best = tile;
       }
+  return {best, least};
+}
+
+// Cycles until so many bytes of weights have come.
+double cycles_of_weights(const Work& work, double bytes) {
+  return bytes / (work.weights <= kWeightsOfMemory ? kL3Rate : kMemoryRate);
+}
+
+// Cycles of one image's products, in so many blocks of rows of tiles: each block reads all weights,
+// beside them; what it keeps is written and read again. Products take `slow` times as long as at
+// the peak.
+double cycles_of(const CookToomRule& rule, const Work& work, double blocks, double slow = 1) {
+  const double weights = work.weights > kScratchShare * kL2 ? blocks * work.weights : 0;
+  return beside(slow * work.products / (2.0 * rule.lanes),
+                cycles_of_weights(work, weights)) +
+         scratch_cycles(work, blocks);
+}
+
+// The knob's value, rows of tiles in a block, with which these take least; of equals the smallest.
+// Blocks are alike, for code of a smaller last one is slow: C2 with 10 rows takes 280 us by blocks
+// of 5, 410 by blocks of 8. Of few columns a register tile has several rows, if it is much faster
+// so. Where taps are apart and weights come from beyond the second cache, all rows are one block:
+// 256 channels of 33x33 with taps two apart take 5.0 ms so with AVX2, 6.7 by blocks of two.
+std::int64_t best_rows(const CookToomRule& rule, const std::vector<Knob>& knobs,
+                       const std::vector<Shape>& shapes) {
+  constexpr double kMuchSlower = 1.1;
+  const Work work = total_work(rule, shapes);
+  const double tiles = shapes[0].tiles;
+  const bool apart = shapes[0].strands > 1 && work.weights > kScratchShare * kL2;
+  std::vector<std::pair<std::int64_t, double>> rows_and_slowness;
+  double fastest = 1e300;
+  for (const std::int64_t value : knobs[static_cast<std::size_t>(rule.at.block_t)].values) {
+    const double rows = std::min(static_cast<double>(value), tiles);
+    if (std::fmod(tiles, rows) != 0 || (apart && rows < tiles)) continue;
+    rows_and_slowness.emplace_back(value, best_tile(rule, knobs, shapes, value).second);
+    fastest = std::min(fastest, rows_and_slowness.back().second);
+  }
+  std::int64_t best = 1;
+  double least = 1e300;
+  for (const auto& [value, slowness] : rows_and_slowness) {
+    const double slow = slowness > kMuchSlower * fastest ? slowness / fastest : 1;
+    const double rows = std::min(static_cast<double>(value), tiles);
+    const double cycles = cycles_of(rule, work, tiles / rows, slow);
+    if (cycles < least) best = value, least = cycles;
+  }
   return best;
 }
 
-// Multiply-adds of one image, and what else it does in so many.
-struct Cost {
-  double products = 0, stream = 0, transforms = 0;
-
-  double total() const { return beside(products, stream) + transforms; }
-  bool waits_for_weights() const { return stream > products; }
-};
-
-Cost cost_of(const CookToomRule& rule, const std::vector<Knob>& knobs, const Algorithm& algorithm) {
+// Multiply-adds of one image, with what else it does at its cost.
+double cost_of(const CookToomRule& rule, const std::vector<Knob>& knobs,
+               const Algorithm& algorithm) {
   const auto shapes = shapes_of(rule, algorithm);
   const Work work = total_work(rule, shapes);
+  const double each = 2.0 * rule.lanes;  // a cycle
+  if (algorithm.taps.empty()) {
+    const double bytes = work.weights > kL2 ? work.weights : 0;
+    return each * beside(work.products / each, cycles_of_weights(work, bytes)) +
+           kTransformCost * work.operations * (work.inputs + work.outputs);
+  }
   const double tiles = shapes[0].tiles;
-  const double rows = std::min(static_cast<double>(best_rows(rule, knobs, work, tiles)), tiles);
-  const bool direct = algorithm.taps.empty();
-  const double bytes =
-      direct ? (work.weights > kL2 ? work.weights : 0) : streamed(work, tiles / rows);
-  const double rate = work.weights <= kWeightsOfMemory ? kL3Rate : kMemoryRate;  // a cycle
-  return {work.products, bytes / rate * 2.0 * rule.lanes,
-          kTransformCost * work.operations * (work.inputs + work.outputs)};
+  const double rows = std::min(static_cast<double>(best_rows(rule, knobs, shapes)), tiles);
+  return each * cycles_of(rule, work, tiles / rows) +
+         kTransformCost * work.operations * (work.inputs + work.outputs);
+}
+
+// True if memory is asked for weights all the time that the products take: then processors fetch
+// ahead better than programs.
+bool waits_for_weights(const CookToomRule& rule, const Algorithm& algorithm) {
+  const Work work = total_work(rule, shapes_of(rule, algorithm));
+  return cycles_of_weights(work, work.weights) > work.products / (2.0 * rule.lanes);
 }
 
 // Sets the knobs of an algorithm that is not direct, for one thread.
@@ -94,12 +132,12 @@ void set_knobs(const CookToomRule& rule, const std::vector<Knob>& knobs, std::si
     if (knob >= 0) start[static_cast<std::size_t>(knob)] = value;
   };
   const std::vector<Shape> shapes = shapes_of(rule, rule.algorithms[algorithm]);
-  const ProductTile tile = best_tile(rule, knobs, shapes);
+  const std::int64_t rows = best_rows(rule, knobs, shapes);
+  set(rule.at.block_t, rows);
+  const ProductTile tile = best_tile(rule, knobs, shapes, rows).first;
   set(rule.at.tile_v, tile.v);
   set(rule.at.tile_p0, tile.p0);
   set(rule.at.tile_p1, tile.p1);
-  const std::int64_t rows = best_rows(rule, knobs, total_work(rule, shapes), shapes[0].tiles);
-  set(rule.at.block_t, rows);
   set(rule.at.copy,
       static_cast<std::int64_t>(best_copy(rule, rule.algorithms[algorithm], shapes, rows)));
   if (rule.at.block_v >= 0)
@@ -111,8 +149,7 @@ std::pair<double, Values> start_of(const CookToomRule& rule, const std::vector<K
                                    std::size_t algorithm, Values start) {
   const bool alone = rule.target.threads < 2;
   if (algorithm == 0) {
-    const double cost =
-        alone ? cost_of(rule, knobs, rule.algorithms[0]).total() : rule.direct_cycles;
+    const double cost = alone ? cost_of(rule, knobs, rule.algorithms[0]) : rule.direct_cycles;
     return {kWorthIt * cost, std::move(start)};
   }
   const auto set = [&](int knob, std::int64_t value) {
@@ -121,15 +158,14 @@ std::pair<double, Values> start_of(const CookToomRule& rule, const std::vector<K
   set(rule.at.algorithm, static_cast<std::int64_t>(algorithm));
   set(rule.at.unroll, rule.sum.channel_extent <= 4 ? rule.sum.channel_extent : 2);
   set(rule.at.prefetch, rule.at.next_panels < 0 ? 16384 : 0);
-  const Cost cost = cost_of(rule, knobs, rule.algorithms[algorithm]);
-  // Where memory is asked for weights all the time, processors fetch ahead better than programs.
-  if (rule.at.next_panels >= 0) set(rule.at.next_panels, cost.waits_for_weights() ? 0 : 1);
+  if (rule.at.next_panels >= 0)
+    set(rule.at.next_panels, waits_for_weights(rule, rule.algorithms[algorithm]) ? 0 : 1);
   if (!alone) {
     SharedStart found = shared_start(rule, knobs, algorithm, std::move(start));
     return {found.cycles, std::move(found.values)};
   }
   set_knobs(rule, knobs, algorithm, start);
-  return {cost.total(), std::move(start)};
+  return {cost_of(rule, knobs, rule.algorithms[algorithm]), std::move(start)};
 }
 
 }  // namespace
@@ -140,8 +176,7 @@ void set_starts(const CookToomRule& rule, Derived& derived) {
   double least = 1e300;
   for (std::size_t i = rule.may_be_direct ? 0 : 1; i < rule.algorithms.size(); ++i) {
     by_cost.push_back(start_of(rule, derived.knobs, i, derived.starts[0]));
-    const double cost =
-        (i == 0 ? kWorthIt : 1) * cost_of(rule, derived.knobs, rule.algorithms[i]).total();
+    const double cost = (i == 0 ? kWorthIt : 1) * cost_of(rule, derived.knobs, rule.algorithms[i]);
     if (cost < least) usual = by_cost.size() - 1, least = cost;
   }
   for (std::size_t i = 0; rule.target.threads > 1 && i < by_cost.size(); ++i)

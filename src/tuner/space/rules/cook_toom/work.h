@@ -32,6 +32,10 @@ struct Work {
 };
 Work total_work(const CookToomRule& rule, const std::vector<Shape>& shapes);
 
+// Cycles for what so many blocks of tiles keep between their transforms, where the second cache
+// does not hold it: it is written, and read again, at places far from each other.
+double scratch_cycles(const Work& work, double blocks);
+
 // A register tile of products: vectors of results by tiles along the inner axis and the outer one.
 struct ProductTile {
   std::int64_t v = 1, p0 = 1, p1 = 1;

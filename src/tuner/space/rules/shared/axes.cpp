@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <optional>
 
 #include "compiler/te/scan.h"
@@ -30,69 +31,11 @@ bool consecutive(const te::Workload& workload, const Axes& axes, int tensor,
 // row-major tensors, programs with lanes along the channels take 1 ms, others 4.
 constexpr double kStoresSeldom = 64;
 constexpr std::int64_t kWorthLanes = 8;
-// So many results side by side are worth panels of weights: a narrower one would leave lanes idle.
-constexpr std::int64_t kWorthPanels = 64;
 
 }  // namespace
 
 std::string part_loop(const std::string& loop) { return loop + ".b"; }
 std::string loop_in_part(const std::string& loop) { return loop + ".a"; }
-
-bool reads_as_they_lie(const te::Stage& stage, int iter) {
-  return std::ranges::all_of(ir::reads_of(stage.body), [&](const ir::Read* read) {
-    const auto rows = std::ranges::count_if(
-        read->index, [&](const ir::Affine& r) { return r.coef_of(iter) != 0; });
-    return rows == 0 || (rows == 1 && read->index.back().coef_of(iter) == 1);
-  });
-}
-
-bool has_one_tap(const te::Stage& stage, const Axes& axes) {
-  return std::ranges::all_of(axes.taps, [&](int tap) { return stage.iters[tap].extent == 1; });
-}
-
-bool has_panels(const te::Workload& workload, const te::Stage& stage, const Axes& axes) {
-  const auto reads = ir::reads_of(stage.body);
-  if (stage.reduce != ir::ReduceOp::kSum || reads.size() < 2) return false;
-  const auto is_alone = [&](const ir::Read* weights, int i) {
-    return dim_along(axes, weights->index, i) >= 0 &&
-           std::ranges::none_of(reads, [&](const ir::Read* other) {
-             return other != weights && touches(other->index, i);
-           });
-  };
-  return std::ranges::any_of(reads, [&](const ir::Read* weights) {
-    if (!workload.tensors[weights->tensor].constant || !all_plain(axes, weights->index))
-      return false;
-    for (int i = 0; i < static_cast<int>(stage.iters.size()); ++i)
-      if (stage.iters[i].kind == te::IterKind::kSpatial && stage.iters[i].extent >= kWorthPanels &&
-          is_alone(weights, i))
-        return true;
-    return false;
-  });
-}
-
-bool has_dots(const Axes& axes) {
-  if (axes.pixels.size() != 2 || axes.weights == nullptr || axes.input == nullptr) return false;
-  const auto in = [&](const ir::Read* read, int which) {
-    return touches(read->index, axes.pixels[which]);
-  };
-  const bool first = in(axes.weights, 0);
-  return touches(axes.input->index, axes.vector) && first != in(axes.input, 0) &&
-         in(axes.weights, 1) != first && in(axes.input, 1) == first;
-}
-
-int read_along(const te::Stage& stage) {
-  if (stage.reduce != ir::ReduceOp::kNone) return -1;
-  for (const ir::Read* read : ir::reads_of(stage.body)) {
-    if (read->index.empty() || read->index.back().terms.size() != 1) continue;
-    const ir::AffineTerm& last = read->index.back().terms[0];
-    const auto& iters = stage.iters;
-    if (last.coef == 1 && iters[last.iter].extent > 1 &&
-        last.iter + 1 != static_cast<int>(iters.size()) &&
-        touches(read->index, static_cast<int>(iters.size()) - 1))
-      return last.iter;
-  }
-  return -1;
-}
 
 namespace {
 
@@ -147,6 +90,21 @@ void fill_tile(const te::Stage& stage, Axes& axes) {
   axes.batch.erase(rows);
 }
 
+// Where rows of the result end in a few elements that the weights alone have, as the phases of a
+// transposed convolution, a tile has them beside the pixels before them: it stores whole rows.
+void take_phases(const te::Stage& stage, Axes& axes) {
+  const int phase = last_spatial_of(stage);
+  if (stage.reduce == ir::ReduceOp::kNone || phase < 1 || phase == axes.vector ||
+      axes.pixels.empty() || axes.pixels[0] != phase - 1 || stage.iters[phase].extent < 2 ||
+      stage.iters[phase].extent > kWorthLanes / 2 || !has(axes.weights, phase) ||
+      has(axes.input, phase))
+    return;
+  std::erase(axes.batch, phase);
+  axes.batch.insert(axes.batch.begin(), axes.pixels.begin() + 1, axes.pixels.end());
+  axes.pixels = {phase, phase - 1};
+  std::ranges::sort(axes.batch, std::greater{});
+}
+
 Axes assign(const te::Workload& workload, int stage_index, int vector) {
   const te::Stage& stage = workload.stages[stage_index];
   Axes axes;
@@ -177,6 +135,7 @@ Axes assign(const te::Workload& workload, int stage_index, int vector) {
                        (!reuses || along_both || !has(axes.weights, i));
     (pixel ? axes.pixels : axes.batch).push_back(i);
   }
+  take_phases(stage, axes);
   fill_tile(stage, axes);
   // Where a map reads along another axis than it writes along, a tile has both: it is transposed.
   const int across = read_along(stage);
@@ -340,15 +299,16 @@ std::vector<Axes> classify(const te::Workload& workload, int stage_index,
   const bool only_intermediates = reads_only_intermediates(workload, stage);
   // Rows of a few results, as the phases of a transposed convolution, leave most lanes idle: sums
   // store along another axis, apart.
-  const bool narrow = plain_result && stage.reduce != ir::ReduceOp::kNone &&
-                      last_extent(stage) <= kWorthLanes / 2 && te::terms_of(stage) >= kWorthLanes;
+  const bool reduces = stage.reduce != ir::ReduceOp::kNone;
+  const bool narrow = plain_result && reduces && last_extent(stage) <= kWorthLanes / 2 &&
+                      te::terms_of(stage) >= kWorthLanes;
   // Of short sums the results are most of what moves: they are stored as they lie.
   bool stores_much = te::terms_of(stage) < kStoresSeldom && last_extent(stage) >= kWorthLanes;
   Axes reduced;
   assign_reduction(workload, stage, reduced);
   std::vector<std::pair<std::int64_t, Axes>> found;
-  // Of those that both operands have and no store does: better than lanes for which both are read
-  // apart.
+  // Lanes that all that is read lies along, and no store does: better than lanes for which all is
+  // read apart.
   std::optional<Axes> scattering;
   int last_spatial = -1;
   for (int i = 0; i < static_cast<int>(stage.iters.size()); ++i) {
@@ -356,19 +316,18 @@ std::vector<Axes> classify(const te::Workload& workload, int stage_index,
         steps.contains(stage.iters[i].name))
       continue;
     last_spatial = i;
+    const bool fills = stage.iters[i].extent >= kWorthLanes;
+    const bool stores_last = plain_dim(written, i) == static_cast<int>(written.size()) - 1;
+    if (plain_result && reduces && fills && !stores_last && reads_near(stage, i))
+      scattering = assign(workload, stage_index, i);
     if (stage.iters[i].extent < 2 || !loads_vectors(workload, stage, reduced, i)) continue;
-    const bool stores = plain_result ? plain_dim(written, i) == static_cast<int>(written.size()) - 1
-                                     : consecutive(workload, reduced, stage.tensor, written, i);
+    const bool stores =
+        plain_result ? stores_last : consecutive(workload, reduced, stage.tensor, written, i);
     Axes axes = assign(workload, stage_index, i);
     // Prefers axes that only constant weights touch where a long reduction stores seldom, then axes
     // with consecutive stores, then others that only one operand touches, then long ones.
     const bool broadcast = axes.input == nullptr || !touches(axes.input->index, i);
-    const bool fills = stage.iters[i].extent >= kWorthLanes;
-    if (!stores && (stage.reduce == ir::ReduceOp::kNone || !broadcast) && !(narrow && fills)) {
-      const bool sums = stage.reduce != ir::ReduceOp::kNone && te::terms_of(stage) >= kWorthLanes;
-      if (sums && fills && reads_as_they_lie(stage, i)) scattering = std::move(axes);
-      continue;
-    }
+    if (!stores && (!reduces || !broadcast) && !(narrow && fills)) continue;
     const bool prepared =
         axes.weights != nullptr && workload.tensors[axes.weights->tensor].constant;
     stores_much = stores_much && !stores && !prepared;

@@ -58,12 +58,23 @@ std::vector<Axes> classify(const te::Workload& workload, int stage,
 // of a vector with a matrix of weights: laid out beforehand, a panel of lanes along that axis after
 // the other, it is read once, from its beginning to its end.
 bool has_panels(const te::Workload& workload, const te::Stage& stage, const Axes& axes = {});
+// True if a tile has elements of the weights alone, with which rows of the result end, beside the
+// pixels before them.
+bool has_phases(const Axes& axes);
 // True if lanes run along both operands, which have a pixel axis each.
 bool has_dots(const Axes& axes);
 // Of a map that reads a tensor along another axis than it writes along: that axis. Else -1.
 int read_along(const te::Stage& stage);
+// True of a reduction whose lanes run along what it reads, and whose tiles have the axis along
+// which the result lies, as a pooling that makes channels last of planes: a tile is transposed.
+bool stores_across(const te::Workload& workload, const Axes& axes);
 // True if the schedule may choose the storage of this tensor.
 bool layout_is_free(const te::Workload& workload, int tensor);
+// The last axis of the result; -1: there is none.
+int last_spatial_of(const te::Stage& stage);
+// True if lanes along the iterator read elements that lie side by side, or by few from each other,
+// as where windows slide by two.
+bool reads_near(const te::Stage& stage, int iter);
 // True if lanes along an iterator read consecutive elements of row-major tensors.
 bool reads_as_they_lie(const te::Stage& stage, int iter);
 // Index rows of the element that a stage writes.

@@ -107,10 +107,12 @@ void list_tile_knobs(TileRule& rule, Flavour flavour) {
     if (wide || p <= 16 || p % 2 == 0) pixels.push_back(p);
   if (p0 > 1) rule.at.tile_p0 = list.size("tile.p0", up_to(pixels, p0));
   if (p1 > 1)
-    rule.at.tile_p1 = list.size("tile.p1", up_to(wide ? Values{1, 2, 3, 4, 5, 6, 7, 8}
-                                                 : has_dots(rule.axes[0]) ? Values{1, 2, 3, 4, 6, 8}
-                                                                          : Values{1, 2, 3, 4},
-                                                 p1));
+    rule.at.tile_p1 = list.size(
+        "tile.p1", up_to(wide                       ? Values{1, 2, 3, 4, 5, 6, 7, 8}
+                         : has_dots(rule.axes[0])   ? Values{1, 2, 3, 4, 6, 8}
+                         : has_phases(rule.axes[0]) ? Values{1, 2, 3, 4, 5, 6, 7, 8, 12, 14}
+                                                    : Values{1, 2, 3, 4},
+                         p1));
   const int threads = rule.target.threads;
   if (vectors > 1) rule.at.block_v = list.size("block.v", blocks_of(vectors, threads));
   if (std::max(p0, p1) > 1)
@@ -252,8 +254,10 @@ void add_constraints(const TiledStage& stage, Derived& derived) {
   const ir::SizeId pixels = s.mul(size(rule.at.tile_p0), size(rule.at.tile_p1));
   const ir::SizeId v = size(rule.at.tile_v);
   // Beside the accumulators, the vectors that one operand has of the tile, and one of the other.
-  const ir::SizeId kept =
-      has_dots(rule.axes[0]) ? s.min(size(rule.at.tile_p0), size(rule.at.tile_p1)) : v;
+  const ir::SizeId kept = has_dots(rule.axes[0])
+                              ? s.min(size(rule.at.tile_p0), size(rule.at.tile_p1))
+                          : has_phases(rule.axes[0]) ? s.mul(v, size(rule.at.tile_p0))
+                                                     : v;
   const ir::SizeId need = s.add(s.add(s.mul(pixels, v), kept), s.constant(1));
   if (std::ranges::find(derived.constraints, need, &Constraint::size) == derived.constraints.end())
     derived.constraints.push_back({"the register tile spills", need, rule.target.vector_registers});

@@ -27,8 +27,8 @@ class TileChooser {
     if (streams(rule_, axes_)) choose_accumulators();
     else if (has_lanes_of_channels()) choose_channels();
     else choose_tile();
-    const bool fixed = read_along(stage_) >= 0 || looks_rows_up() || picks_in_rows() ||
-                       leaves_caches() || tiles_.empty();
+    const bool fixed = is_transposed() || looks_rows_up() || picks_in_rows() || leaves_caches() ||
+                       tiles_.empty();
     if (rule_.target.threads > 1 && !fixed) return find_shared();
     complete();
     if (rule_.target.threads < 2) return {start_, {}};
@@ -48,7 +48,7 @@ class TileChooser {
     if (axes_.taps.empty()) set(rule_.at.block_k, 256);
     if (axes_.taps.empty() && passes_once()) stream_weights();
     else share_panels();
-    if (read_along(stage_) >= 0) transpose();
+    if (is_transposed()) transpose();
     else if (looks_rows_up()) copy_rows();
     else if (picks_in_rows()) pick_in_rows();
     else if (leaves_caches()) walk_along_rows();
@@ -172,9 +172,12 @@ class TileChooser {
       return static_cast<double>(covered) / static_cast<double>(e);
     };
     const double loads = loads_of_tile(v, a, b);
-    return waste(extent(pixel_axis(axes_, 0)), a) * waste(extent(pixel_axis(axes_, 1)), b) *
-               waste(vectors(), v) * std::max(1.0, loads / 0.75) *
-               (1 + 1.0 / static_cast<double>(a * b * v)) * (has_dots(axes_) ? 1 + loads : 1) +
+    // Rows of the result are stored by vectors, once lanes are transposed.
+    const double stores = has_phases(axes_) ? waste(a * b, rule_.lanes) : 1;
+    return stores * waste(extent(pixel_axis(axes_, 0)), a) *
+               waste(extent(pixel_axis(axes_, 1)), b) * waste(vectors(), v) *
+               std::max(1.0, loads / 0.75) * (1 + 1.0 / static_cast<double>(a * b * v)) *
+               (has_dots(axes_) ? 1 + loads : 1) +
            0.01 * static_cast<double>(b);
   }
 
@@ -252,9 +255,10 @@ class TileChooser {
     for (const auto v : values(rule_.at.tile_v))
       for (const auto a : values(rule_.at.tile_p0))
         for (const auto b : values(rule_.at.tile_p1)) {
-          const std::int64_t kept = has_dots(axes_) ? std::min(a, b)
-                                    : shares_rows() ? a * b * v
-                                                    : v;
+          const std::int64_t kept = has_dots(axes_)     ? std::min(a, b)
+                                    : has_phases(axes_) ? a * v
+                                    : shares_rows()     ? a * b * v
+                                                        : v;
           if (a * b * v + kept + 1 > rule_.target.vector_registers) continue;
           if (rule_.comes_back && axes_.input != nullptr && rows_collide(a)) continue;
           tiles_.push_back({v, a, b});
@@ -309,6 +313,10 @@ class TileChooser {
     choose(rule_.at.order, rule_.orders,
            LoopOrder{{kVector, kPixels, kReduction}, {kPixels, kVector}});
     set(rule_.at.block_v, 1);
+  }
+
+  bool is_transposed() const {
+    return read_along(stage_) >= 0 || stores_across(rule_.workload, axes_);
   }
 
   // Tiles of lanes by lanes, or as near as the registers allow.
