@@ -8,8 +8,7 @@
 //   - A sum of sums, each of which nothing else reads, is one where that costs no more; so are
 //     extremes and products.
 //   - A sum of several products that share a factor is one product where that saves work; of
-//   others,
-//     whose operands are read again for other results, it is several sums.
+//     others, whose operands are read again for other results, it is several sums.
 //   - Terms of a sum or an extreme that need other iterators each are reduced by themselves, and
 //     what does not need an axis of the result is reduced once.
 //   - A window of several dimensions goes along one first, where neighbours share what that makes.
