@@ -73,8 +73,9 @@ TEST(LongSums, OfAVectorAndWeightsReadPanels) {
 // Whatever is read, and however often.
 TEST(LongSums, AreCutWhereLittleIsReadToo) {
   for (const char* text :
-       {"X: f32[3]; Y[i:3] = sum(k:30000000) X[i]", "X: f32[1030]; Y[i:1030] = sum(k:16411) X[i]",
-        "X: f32[3,4]; Y[i:3] = sum(j:4,k:5000000) X[i,j]",
+       {"X: f32[3]; Y[i:3] = sum(k:30000000) abs(X[i] - f32(k % 5))",
+        "X: f32[1030]; Y[i:1030] = sum(k:16411) abs(X[i] - f32(k % 5))",
+        "X: f32[3,4]; Y[i:3] = sum(j:4,k:5000000) abs(X[i,j] - f32(k % 5))",
         "X: f32[4,3000]; Z: f32[3000]; Y[q:4] = sum(j:3000,k:3000) abs(X[q,k]-Z[j])"})
     EXPECT_NE(default_trace(text, 1).find(".part"), std::string::npos) << text;
 }

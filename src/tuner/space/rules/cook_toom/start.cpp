@@ -66,8 +66,7 @@ double cycles_of_weights(const Work& work, double bytes) {
 // the peak.
 double cycles_of(const CookToomRule& rule, const Work& work, double blocks, double slow = 1) {
   const double weights = work.weights > kScratchShare * kL2 ? blocks * work.weights : 0;
-  return beside(slow * work.products / (2.0 * rule.lanes),
-                cycles_of_weights(work, weights)) +
+  return beside(slow * work.products / (2.0 * rule.lanes), cycles_of_weights(work, weights)) +
          scratch_cycles(work, blocks);
 }
 

@@ -27,8 +27,8 @@ class TileChooser {
     if (streams(rule_, axes_)) choose_accumulators();
     else if (has_lanes_of_channels()) choose_channels();
     else choose_tile();
-    const bool fixed = is_transposed() || looks_rows_up() || picks_in_rows() || leaves_caches() ||
-                       tiles_.empty();
+    const bool fixed =
+        is_transposed() || looks_rows_up() || picks_in_rows() || leaves_caches() || tiles_.empty();
     if (rule_.target.threads > 1 && !fixed) return find_shared();
     complete();
     if (rule_.target.threads < 2) return {start_, {}};
