@@ -254,7 +254,7 @@ class Locator {
   // Where a part begins. The last one begins earlier where it would be shorter than the others: of
   // the part before it has nothing that counts, or nothing that is better.
   Expr first_of(const Expr& part) const {
-    const Expr first = ir::binary(BinaryOp::kMul, part, place_number(length_));
+    Expr first = ir::binary(BinaryOp::kMul, part, place_number(length_));
     if (terms_ % length_ == 0 && std::holds_alternative<ir::IterValue>(part->value)) return first;
     return ir::binary(BinaryOp::kMin, first, place_number(terms_ - length_));
   }
