@@ -86,7 +86,7 @@ TEST_F(ModelLibrary, TunesWhatMayBeOneProgramAsBoth) {
        {test::value_info("y", {"383", "16"})}});
   const auto model = Model::open(path);
   ASSERT_TRUE(model) << model.error().text();
-  const auto tuned = model->tune({.trials = 60, .machine = machine_});
+  const auto tuned = model->tune({.trials = 100, .machine = machine_});
   ASSERT_TRUE(tuned) << tuned.error().text();
   ASSERT_EQ(tuned->tasks.size(), 4U);
   int several = 0, one = 0;
