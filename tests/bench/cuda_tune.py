@@ -27,6 +27,7 @@ WORKLOADS = [
 ]
 # Of instructions in a launch: what shows a card's peak takes an interpreter minutes.
 MOST, MOST_OF_LARGE = "processors=2 most=1000000", "processors=2 most=3000000"
+MOST_OF_PRODUCT = "processors=2 most=300000"
 SECONDS = 120  # until a command counts as hanging
 COUNTER = struct.Struct("56sq")  # as tests/support/fake_cuda/options.h has it
 
@@ -44,7 +45,7 @@ class Runs:
         return [self.lathe, "tune", *workload, "--target", "cuda:host", "--jobs", "2", "--db",
                 f"{self.folder}/{database}.db", "--json", *more]
 
-    def run(self, words, told="", most=MOST):
+    def run(self, words, told="", most=MOST_OF_PRODUCT):
         return subprocess.run(words, capture_output=True, text=True, timeout=SECONDS,
                               env=self.environment(f"{most} {told}"))
 
@@ -79,7 +80,7 @@ def check_goes_on(runs):
     words = runs.words(PRODUCT, "--trials", "24", "--seed", "3", "--batch-size", "4",
                        database="killed")
     process = subprocess.Popen(words, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
-                               env=runs.environment(MOST), start_new_session=True)
+                               env=runs.environment(MOST_OF_PRODUCT), start_new_session=True)
     until = time.time() + SECONDS
     while runs.kept("killed") < 4 and process.poll() is None and time.time() < until:
         time.sleep(0.2)

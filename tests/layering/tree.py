@@ -3,6 +3,7 @@ what."""
 
 import re
 from dataclasses import dataclass, field
+from functools import cache
 from pathlib import Path
 
 KEYWORDS = {
@@ -117,6 +118,7 @@ class Tree:
     def name(self, path):
         return str(path.relative_to(self.root.resolve()))
 
+    @cache
     def includes(self, path):
         """Own headers and foreign ones that a file includes: (resolved paths, [spelled names])."""
         own, foreign = [], []
