@@ -40,8 +40,7 @@ const char* reason_of_reduction(Refusal refusal) {
              "comparisons bound the iterator so that every window is shorter than the loop";
     case Refusal::kNoTerms:
       return "this needs a reduction of several portions, as the terms of a sum are, or of one "
-             "that "
-             "does not need all iterators, and a name for each portion that reduces";
+             "that does not need all iterators, and a name for each portion that reduces";
     case Refusal::kNoScan:
       return "this needs a scan that adds, multiplies or takes extremes: each element is one of "
              "these of the one before it and terms; it is cut once, and not of f16 or bf16";
