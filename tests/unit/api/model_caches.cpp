@@ -12,6 +12,7 @@
 #include "support/temporary_folder.h"
 #include "tuner/measure/device.h"
 #include "tuner/model/analytic.h"
+#include "unit/api/naive_record.h"
 
 namespace lathe::api {
 namespace {
@@ -43,22 +44,9 @@ class NodeSchedules : public ::testing::Test {
  protected:
   // The loops as written, as if they had taken so long.
   void record(const te::Workload& workload, CacheMode cache, double seconds) {
-    const std::string key = te::workload_key(workload);
-    const auto run = *store_->open_run({.workload = key,
-                                        .target = on_this_machine().text(),
-                                        .cache_mode = cache,
-                                        .space = "default"});
-    store::Record made;
-    made.run = run.id;
-    made.workload = key;
-    made.target = on_this_machine().text();
-    made.cache_mode = cache;
+    store::Record made =
+        naive_record(*store_, te::workload_key(workload), on_this_machine(), seconds, cache);
     made.index = ++records_;
-    made.cpu = made.fingerprint = measure::machine_for(on_this_machine()).cpu();
-    made.codegen_version = *codegen_version(on_this_machine());
-    made.config = Json::object();
-    made.trace = Json::array();
-    made.seconds = seconds;
     made.program_hash = fmt::format("program {}", records_);
     std::vector<store::Record> all = {made};
     ASSERT_TRUE(store_->add(all));

@@ -10,7 +10,7 @@
 #include "graph/passes/passes.h"
 #include "support/anchors.h"
 #include "support/temporary_folder.h"
-#include "tuner/measure/device.h"
+#include "unit/api/naive_record.h"
 
 namespace lathe::api {
 namespace {
@@ -66,18 +66,10 @@ class ModelGroupsTest : public ::testing::Test {
  protected:
   void record(const te::Workload& workload, double seconds, const std::string& cpu = "",
               int threads = 1) {
-    const std::string key = te::workload_key(workload), target = host_with(threads).text();
-    const auto run = *store_->open_run({.workload = key, .target = target, .space = "default"});
-    store::Record made;
-    made.run = run.id;
-    made.workload = key;
-    made.target = target;
+    store::Record made =
+        naive_record(*store_, te::workload_key(workload), host_with(threads), seconds);
     made.index = ++records_;
-    made.cpu = made.fingerprint = cpu.empty() ? measure::machine_for(host_with(1)).cpu() : cpu;
-    made.codegen_version = *codegen_version(host_with(1));
-    made.config = Json::object();
-    made.trace = Json::array();
-    made.seconds = seconds;
+    if (!cpu.empty()) made.cpu = made.fingerprint = cpu;
     made.program_hash = fmt::format("program {}", records_);
     std::vector<store::Record> all = {made};
     ASSERT_TRUE(store_->add(all));

@@ -13,7 +13,7 @@
 #include "graph/passes/passes.h"
 #include "support/graph_writer.h"
 #include "support/temporary_folder.h"
-#include "tuner/measure/device.h"
+#include "unit/api/naive_record.h"
 
 namespace lathe::api {
 namespace {
@@ -93,18 +93,7 @@ class LastWordTest : public ::testing::Test {
     const auto otherwise = *schedule_source({.which = "default", .database = {}});
     for (const graph::Task& task : graph::tasks_of(graph)) {
       const te::Workload& workload = graph.nodes[graph::place(task.nodes[0])].expression;
-      const auto run =
-          *store_->open_run({.workload = task.key, .target = here().text(), .space = "default"});
-      store::Record naive;
-      naive.run = run.id;
-      naive.workload = task.key;
-      naive.target = here().text();
-      naive.cpu = naive.fingerprint = measure::machine_for(here()).cpu();
-      naive.codegen_version = *codegen_version(here());
-      naive.config = Json::object();
-      naive.trace = Json::array();
-      naive.seconds = 1e-6;
-      naive.program_hash = "naive";
+      const store::Record naive = naive_record(*store_, task.key, here(), 1e-6);
       store::Record usual = naive;
       usual.index = 1;
       usual.trace = schedule::to_json(otherwise(workload, here())->trace);
